@@ -1,0 +1,93 @@
+# Every target bootstraps what it needs from a bare checkout: Python 3.11+ and make are enough.
+# CI (.ci/run) and people call the same targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+GROUPS := dev examples
+
+# Plain python3 first, since that is what the person has chosen. Each is run, not only looked up: a pyenv shim
+# for a version that is not active exists but fails, and Debian splits ensurepip off.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo $$python; break; }; done)
+
+# Two -q: on the first level pip still warns about every configured place that lacks a package.
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q -q
+
+# A skip is a failure here (tests/plugins/no_skips.py); `python -m` puts the checkout on the path for it.
+PYTEST := TONGS_NO_SKIPS=1 $(BIN)/python -m pytest -p tests.plugins.no_skips -n 2
+
+# An environment knows its own path, so one that was moved or copied with the checkout is made anew.
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
+.PHONY: $(STAMP)
+endif
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(STAMP) ## make .venv: the locked packages, and tongs itself, editable
+
+# uv.lock holds versions and hashes but no addresses; pip finds the files in the machine's own index.
+$(STAMP): uv.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "error: found no Python 3.11 or newer with venv" >&2; \
+	  echo "hint: make PYTHON=/path/to/python3.11 setup" >&2; exit 1; }
+	@test -x $(BIN)/python && test "$$(cat $@ 2>/dev/null)" = "$(CURDIR)" || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python tools/lock.py requirements $(GROUPS) > $(VENV)/requirements.txt
+	$(PIP) install --no-deps --require-hashes -r $(VENV)/requirements.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@echo "$(CURDIR)" > $@
+
+.PHONY: demo
+demo: $(STAMP) ## see it work
+	@bash tools/demo.sh
+
+.PHONY: test
+test: $(STAMP) ## run the tests, except those marked `full`
+	$(PYTEST) -m "not full" $(ARGS) tests
+
+.PHONY: test-full
+test-full: $(STAMP) ## run every test
+	$(PYTEST) $(ARGS) tests
+
+# bench/ joins the type check as soon as it exists.
+.PHONY: check
+check: $(STAMP) ## lint, format, types, import direction, limits, generated documents
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy --strict src tools $(wildcard bench)
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python tools/doors.py
+	$(BIN)/python tools/limits.py
+	$(BIN)/python tools/portable.py
+	$(BIN)/python tools/changelog.py --check
+	$(BIN)/python tools/docs.py --check
+
+.PHONY: bench
+bench: $(STAMP) ## measure
+	$(BIN)/python -m bench $(ARGS)
+
+.PHONY: docs
+docs: $(STAMP) ## write the generated documents
+	$(BIN)/python tools/docs.py
+
+# Versions stay unless pyproject.toml asks for others; `make lock ARGS=--upgrade` takes the newest.
+# uv does not read the configuration of pip: another index is named by UV_DEFAULT_INDEX.
+.PHONY: lock
+lock: $(STAMP) ## bring uv.lock up to date with pyproject.toml
+	$(BIN)/python tools/lock.py requirements lock > $(VENV)/requirements-lock.txt
+	$(PIP) install --no-deps --require-hashes -r $(VENV)/requirements-lock.txt
+	$(BIN)/uv lock --quiet $(ARGS)
+	$(BIN)/python tools/lock.py strip
+
+.PHONY: clean
+clean: ## remove everything the targets above made
+	rm -rf $(VENV) dist htmlcov .coverage .coverage.* .hypothesis
+	rm -rf .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
