@@ -1,0 +1,46 @@
+"""One request to run a tool, and who makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from tongs.core.permissions import Permissions
+
+
+class CallerKind(StrEnum):
+    """A person's typing is an approval; a program and an agent have to be allowed."""
+
+    PERSON = "person"
+    PROGRAM = "program"
+    AGENT = "agent"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls. A nested call names the tool it comes from and what that tool may do."""
+
+    kind: CallerKind = CallerKind.PROGRAM
+    name: str = "library"
+    # Only for CallerKind.TOOL: the chain of tools above, outermost first.
+    chain: tuple[str, ...] = ()
+    ceiling: Permissions | None = None
+    level: str = "run"
+    # Said "yes" beforehand on the command line (`--yes`): answers what would be asked.
+    agreed: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    id: str = ""
+    name: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    caller: Caller = field(default_factory=Caller)
+    # Standard input for a tool whose definition gives it none.
+    input: bytes = b""

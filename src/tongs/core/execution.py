@@ -1,0 +1,216 @@
+"""How a call is carried out: commands, the sandbox that runs them, and the executors above it.
+
+Executors only describe what to run. A `Sandbox` opens one `Session` per call; every process of the
+call starts in it, shares its scratch folder, and dies with it. All waiting goes through a `Waiter`,
+so that the same code serves a plain command line (which never imports asyncio) and an event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+from tongs.core.permissions import Limits, Permissions
+
+if TYPE_CHECKING:
+    from tongs.core.call import ToolCall
+    from tongs.core.result import ToolResult
+    from tongs.core.tool import Tool
+
+T = TypeVar("T")
+
+STDOUT = 1
+STDERR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One process, completely described: nothing is inherited that is not named here."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    cwd: str
+    stdin: bytes = b""
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """How a process ended. `output` is stdout and stderr in the order they arrived."""
+
+    exit_code: int | None
+    signal: int | None
+    timed_out: bool
+    duration: float
+    stdout: bytes
+    stderr: bytes
+    output: bytes
+    # Bytes written in all, whether kept or not.
+    stdout_size: int = 0
+    stderr_size: int = 0
+    # Handle of the kept whole output, where it was larger than the limit.
+    spool: str | None = None
+    # Bytes that are neither here nor in the spool.
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OutputArrived:
+    """A piece of live output. `stream` is STDOUT or STDERR."""
+
+    stream: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    name: str
+    number: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    name: str
+    number: int
+    total: int
+    exit_code: int | None
+    duration: float
+
+
+Event: TypeAlias = OutputArrived | StepStarted | StepEnded
+Observer: TypeAlias = Callable[[Event], None]
+
+
+class Waiter(Protocol):
+    """The one way to wait. Descriptors are paired with `select.POLLIN` / `select.POLLOUT`."""
+
+    async def ready(
+        self, watched: Sequence[tuple[int, int]], timeout: float | None
+    ) -> Sequence[tuple[int, int]]: ...
+
+    async def blocking(self, work: Callable[[], T]) -> T:
+        """Run work that blocks (asking a person) without stopping anybody else."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a session must hold to."""
+
+    permissions: Permissions
+    limits: Limits
+    project: str
+    # Names the call in spools and logs.
+    call_id: str = ""
+
+
+class SpoolWriter(Protocol):
+    """Takes the whole output of one process that wrote more than the limit."""
+
+    @property
+    def handle(self) -> str: ...
+
+    def write(self, stream: int, data: bytes) -> None:
+        """Keep it while there is room. Never raises: what cannot be kept is missing in `close`."""
+        ...
+
+    def close(self) -> Mapping[int, int]:
+        """How many bytes were kept, by stream: always its beginning, without a gap."""
+        ...
+
+
+class SpoolOpener(Protocol):
+    """Where large output goes."""
+
+    def open(self, call_id: str, used: int = 0) -> SpoolWriter:
+        """`used` is what earlier writers of the same call have kept, since a call has one limit."""
+        ...
+
+
+class Session(Protocol):
+    """The world of one call."""
+
+    @property
+    def scratch(self) -> str:
+        """The call's own temporary folder, TMPDIR of its processes."""
+        ...
+
+    @property
+    def enforced(self) -> Sequence[str]: ...
+
+    @property
+    def not_enforced(self) -> Sequence[str]: ...
+
+    def write(self, name: str, data: bytes) -> str:
+        """Put a file where the call's processes can read it; the path to hand to them."""
+        ...
+
+    async def run(self, command: Command, observe: Observer) -> Completed:
+        """Run to the end. Nothing of the process tree is alive afterwards, whatever happened."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Sandbox(Protocol):
+    def open(self, policy: Policy, waiter: Waiter) -> Session: ...
+
+    def close(self) -> None:
+        """End what is kept between calls."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call happens: the caller's directory, and the project around it, if any."""
+
+    cwd: str
+    project: str | None = None
+
+    @property
+    def root(self) -> str:
+        return self.project or self.cwd
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the runtime hands to an executor: the place, the base environment, the interpreters."""
+
+    place: Place
+    environment: Mapping[str, str]
+    interpreters: Mapping[str, str]
+    platform: str
+
+
+# Name, arguments and standard input of a nested call.
+Invoke: TypeAlias = Callable[[str, Mapping[str, Any], bytes], Awaitable["ToolResult"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One call in progress, as its executor sees it."""
+
+    call: ToolCall
+    tool: Tool
+    world: World
+    session: Session
+    # Monotonic time at which the whole call has to be over.
+    deadline: float | None
+    observe: Observer
+    # Calls another tool through the same pipeline.
+    invoke: Invoke
+    permissions: Permissions = field(default_factory=Permissions)
+    # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
+    whole_outputs: Mapping[str, str] = field(default_factory=dict)
+
+
+class Executor(Protocol):
+    """Carries out one kind of tool."""
+
+    def preview(self, tool: Tool, arguments: Mapping[str, Any], world: World) -> str:
+        """What would run, for a person to read. Starts nothing."""
+        ...
+
+    async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult: ...

@@ -1,0 +1,53 @@
+"""The answer to a call, the same for every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tongs.core.errors import ErrorCode, ToolError
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a call gave. It succeeded exactly when `error` is None.
+
+    `output` is text for a reader, `value` the structured form where there is one. `metadata` holds
+    wire names (camelCase), since every surface passes it on unchanged.
+    """
+
+    tool_call_id: str = ""
+    output: str = ""
+    value: Any = None
+    error: ToolError | None = None
+    success: bool = None  # type: ignore[assignment]  # derived from `error` below
+    warnings: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.error, str):
+            object.__setattr__(self, "error", ToolError(ErrorCode.EXECUTION_ERROR, self.error))
+        succeeded = self.error is None
+        if self.success is not None and self.success is not succeeded:
+            raise ValueError(
+                "ToolResult: success=True with an error"
+                if self.success
+                else "ToolResult: success=False needs an error"
+            )
+        object.__setattr__(self, "success", succeeded)
+        object.__setattr__(self, "warnings", tuple(self.warnings))
+
+    @property
+    def ok(self) -> bool:
+        return self.success
+
+    def to_wire(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "output": self.output,
+            "value": self.value,
+            "error": None if self.error is None else self.error.to_wire(),
+            "warnings": list(self.warnings),
+            "metadata": dict(self.metadata),
+        }

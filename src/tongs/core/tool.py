@@ -1,0 +1,96 @@
+"""A tool: the one thing all five sources become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from tongs.core.permissions import Permissions
+from tongs.core.scope import Scope
+
+
+class Level(StrEnum):
+    """How much a tool claims to do; each covers the ones before it."""
+
+    READ = "read"
+    WRITE = "write"
+    RUN = "run"
+
+    @property
+    def rank(self) -> int:
+        return tuple(Level).index(self)
+
+
+class Trust(StrEnum):
+    """Whether a definition may run, and why."""
+
+    PLACE = "place"
+    ACCEPTED = "accepted"
+    UNTRUSTED = "untrusted"
+    CHANGED = "changed"
+
+    @property
+    def holds(self) -> bool:
+        return self in (Trust.PLACE, Trust.ACCEPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a definition was read from; `digest` is the hash of the very bytes that were read."""
+
+    scope: Scope = Scope.LOCAL
+    path: str = ""
+    format: str = "python"
+    # Which folder family: "tongs", or the foreign "cycod", "kodelet", "glee".
+    family: str = "tongs"
+    digest: str = ""
+    # The project the definition belongs to; None in user and global scope.
+    project: str | None = None
+
+    @property
+    def qualifier(self) -> str:
+        return self.format if self.family == "tongs" else self.family
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`plan` belongs to the executor named by `executor`; nobody else looks into it."""
+
+    name: str
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(
+        default_factory=lambda: {"type": "object", "properties": {}}
+    )
+    output_schema: Mapping[str, Any] | None = None
+    executor: str = "function"
+    plan: Any = None
+    tags: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    # None: derived from the tags.
+    permissions: Permissions | None = None
+    # Only what the definition itself sets; the rest follows the config.
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float | None = 60.0
+    requires_approval: bool | Callable[[Mapping[str, Any]], bool] = False
+    approval_reason: str = ""
+    examples: tuple[Mapping[str, Any], ...] = ()
+    version: str = ""
+    idempotent: bool = False
+    origin: Origin = field(default_factory=Origin)
+    trust: Trust = Trust.PLACE
+    # Tools only this one may call, by the name it calls them.
+    helpers: Mapping[str, Tool] = field(default_factory=dict)
+    # Parameters inserted as they are ({RAW:X}), shown to whoever approves.
+    raw_parameters: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> Level:
+        """From the security tags; a tool without one is treated as able to do anything."""
+        claimed = [level for level in Level if level.value in self.tags]
+        return max(claimed, key=lambda level: level.rank, default=Level.RUN)
+
+    @property
+    def qualified_name(self) -> str:
+        return f"{self.origin.qualifier}:{self.name}"

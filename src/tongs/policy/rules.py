@@ -1,0 +1,194 @@
+"""The rules of this process, and the verdict of them all.
+
+Each rule looks at one call and either says nothing or gives a `Verdict`. The strictest that spoke
+wins; if none spoke, a person is asked. So a rule added can tighten, and can only loosen what
+nothing else objects to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tongs.core.call import CallerKind, ToolCall
+from tongs.core.decision import Decision, Verdict
+from tongs.core.errors import BlockedBy, ErrorCode
+from tongs.core.tool import Level, Tool, Trust
+
+
+class Rule(Protocol):
+    """Says something about a call, or nothing."""
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """`tool:read`, `tool:TAG`, `NAME` or `*`, as `--auto-approve` and `--auto-deny` take them."""
+
+    text: str
+
+    @property
+    def _tag(self) -> str | None:
+        return self.text[5:] if self.text.startswith("tool:") else None
+
+    @property
+    def level(self) -> Level | None:
+        return next((level for level in Level if level.value == self._tag), None)
+
+    def names(self, tool: Tool) -> bool:
+        return self.text in (tool.name, tool.qualified_name)
+
+    def _has_tag(self, tool: Tool) -> bool:
+        return self._tag is not None and self._tag in tool.tags
+
+    def approves(self, tool: Tool) -> bool:
+        """`tool:write` approves what claims to write or less, never what may run anything."""
+        if self.level is not None:
+            return tool.level.rank <= self.level.rank
+        return self.text == "*" or self.names(tool) or self._has_tag(tool)
+
+    def denies(self, tool: Tool) -> bool:
+        """`tool:write` denies what can write: that includes what may run anything."""
+        if self.level is not None:
+            return tool.level.rank >= self.level.rank
+        return self.text == "*" or self.names(tool) or self._has_tag(tool)
+
+
+def selectors(texts: Iterable[str]) -> tuple[Selector, ...]:
+    return tuple(Selector(text.strip()) for text in texts if text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRule:
+    """Nothing that came with a project runs before the person accepted it."""
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        if tool.trust.holds:
+            return None
+        changed = tool.trust is Trust.CHANGED
+        return Verdict(
+            Decision.DENY,
+            "trust",
+            f"{tool.origin.path} "
+            + ("changed since it was accepted" if changed else "came with the project")
+            + " and nobody has accepted it",
+            hint=f"read it, then: tongs trust {tool.name}",
+            code=ErrorCode.UNTRUSTED,
+            blocked_by=BlockedBy.TRUST,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AutoDeny:
+    denied: Sequence[Selector]
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        for selector in self.denied:
+            if selector.denies(tool):
+                return Verdict(
+                    Decision.DENY,
+                    f"auto-deny {selector.text}",
+                    f"`{selector.text}` is denied and {tool.name} is {_claims(tool)}",
+                    hint="remove it from --auto-deny or security.auto_deny to allow this",
+                )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequired:
+    """The author wants every call confirmed. Only naming the tool itself answers that."""
+
+    approved: Sequence[Selector]
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        if call.caller.agreed or any(selector.names(tool) for selector in self.approved):
+            return None
+        if not _requires_approval(tool, call.arguments):
+            return None
+        reason = tool.approval_reason or "its definition asks for approval"
+        return Verdict(Decision.ASK, "approval.required", reason)
+
+
+@dataclass(frozen=True, slots=True)
+class AutoApprove:
+    approved: Sequence[Selector]
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        for selector in self.approved:
+            if selector.approves(tool):
+                return Verdict(
+                    Decision.ALLOW,
+                    f"auto-approve {selector.text}",
+                    f"`{selector.text}` is approved and {tool.name} is {_claims(tool)}",
+                )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class TypedByPerson:
+    """A person who types the call has approved it by typing."""
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        if call.caller.kind is not CallerKind.PERSON:
+            return None
+        return Verdict(Decision.ALLOW, "typed", "a person typed this call")
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredByOuterCall:
+    """A tool that was allowed may use its own helpers, as long as they claim no more than it."""
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        caller = call.caller
+        if caller.kind is not CallerKind.TOOL or tool.level.rank > Level(caller.level).rank:
+            return None
+        return Verdict(Decision.ALLOW, "nested", f"{caller.name} was allowed and uses it")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEngine:
+    """All rules of a runtime."""
+
+    rules: Sequence[Rule]
+
+    def decide(self, call: ToolCall, tool: Tool) -> Verdict:
+        verdicts = [verdict for rule in self.rules if (verdict := rule.check(call, tool))]
+        return max(verdicts, key=lambda verdict: verdict.decision, default=_ask(tool))
+
+
+def default_rules(
+    approve: Iterable[str], deny: Iterable[str], further: Iterable[Rule] = ()
+) -> RuleEngine:
+    approved = selectors(approve)
+    return RuleEngine(
+        (
+            TrustRule(),
+            AutoDeny(selectors(deny)),
+            ApprovalRequired(approved),
+            AutoApprove(approved),
+            TypedByPerson(),
+            CoveredByOuterCall(),
+            *further,
+        )
+    )
+
+
+def _ask(tool: Tool) -> Verdict:
+    return Verdict(
+        Decision.ASK,
+        f"level {tool.level}",
+        f"it is {_claims(tool)}, which nothing allows without asking",
+    )
+
+
+def _claims(tool: Tool) -> str:
+    if any(level.value in tool.tags for level in Level):
+        return f"of level {tool.level}"
+    return "of level run (it has no security tag)"
+
+
+def _requires_approval(tool: Tool, arguments: Mapping[str, Any]) -> bool:
+    wanted = tool.requires_approval
+    return wanted if isinstance(wanted, bool) else bool(wanted(arguments))

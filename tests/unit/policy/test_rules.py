@@ -1,0 +1,148 @@
+"""Who must be asked when: levels, auto-approve, auto-deny, trust, approval, nesting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.decision import Decision, Verdict
+from tongs.core.errors import ErrorCode
+from tongs.core.tool import Level, Origin, Tool, Trust
+from tongs.policy.rules import default_rules
+
+PERSON = Caller(CallerKind.PERSON, "user")
+AGENT = Caller(CallerKind.AGENT, "claude")
+READ = Tool("reader", tags=("weather", "read"), origin=Origin(format="yaml"))
+WRITE = Tool("writer", tags=("write",))
+RUN = Tool("runner", tags=("run",))
+UNTAGGED = Tool("plain", tags=("weather",))
+
+
+def decide(
+    tool: Tool, caller: Caller, approve: tuple[str, ...] = (), deny: tuple[str, ...] = ()
+) -> Decision:
+    return (
+        default_rules(approve, deny).decide(ToolCall(name=tool.name, caller=caller), tool).decision
+    )
+
+
+@pytest.mark.parametrize(
+    ("tags", "level"),
+    [
+        ((), Level.RUN),
+        (("weather",), Level.RUN),
+        (("read",), Level.READ),
+        (("read", "write"), Level.WRITE),
+        (("read", "run"), Level.RUN),
+    ],
+)
+def test_level_is_the_highest_security_tag_and_run_without_one(
+    tags: tuple[str, ...], level: Level
+) -> None:
+    assert Tool("t", tags=tags).level is level
+
+
+def test_agent_is_asked_about_unless_something_allows() -> None:
+    assert [decide(t, AGENT) for t in (READ, WRITE, RUN, UNTAGGED)] == [Decision.ASK] * 4
+
+
+def test_person_who_types_has_approved() -> None:
+    assert [decide(t, PERSON) for t in (READ, WRITE, RUN, UNTAGGED)] == [Decision.ALLOW] * 4
+
+
+@pytest.mark.parametrize(
+    ("selector", "approved"),
+    [
+        ("tool:read", {"reader"}),
+        ("tool:write", {"reader", "writer"}),
+        ("tool:run", {"reader", "writer", "runner", "plain"}),
+        ("tool:weather", {"reader", "plain"}),
+        ("writer", {"writer"}),
+        ("yaml:reader", {"reader"}),
+        ("*", {"reader", "writer", "runner", "plain"}),
+        ("tool:nothing", set()),
+    ],
+)
+def test_auto_approve_covers_its_level_and_below(selector: str, approved: set[str]) -> None:
+    tools = (READ, WRITE, RUN, UNTAGGED)
+
+    allowed = {t.name for t in tools if decide(t, AGENT, (selector,)) is Decision.ALLOW}
+
+    assert allowed == approved
+
+
+@pytest.mark.parametrize(
+    ("selector", "denied"),
+    [
+        ("tool:read", {"reader", "writer", "runner", "plain"}),
+        ("tool:write", {"writer", "runner", "plain"}),
+        ("tool:run", {"runner", "plain"}),
+        ("tool:weather", {"reader", "plain"}),
+        ("writer", {"writer"}),
+        ("*", {"reader", "writer", "runner", "plain"}),
+    ],
+)
+def test_auto_deny_covers_its_level_and_above(selector: str, denied: set[str]) -> None:
+    tools = (READ, WRITE, RUN, UNTAGGED)
+
+    refused = {t.name for t in tools if decide(t, PERSON, ("*",), (selector,)) is Decision.DENY}
+
+    assert refused == denied
+
+
+def test_deny_wins_over_approve() -> None:
+    assert decide(READ, AGENT, ("reader",), ("tool:weather",)) is Decision.DENY
+
+
+def test_required_approval_is_asked_even_of_the_person_who_types() -> None:
+    tool = replace(READ, requires_approval=True)
+
+    assert decide(tool, PERSON) is Decision.ASK
+    assert decide(tool, PERSON, ("*",)) is Decision.ASK
+    assert decide(tool, PERSON, ("reader",)) is Decision.ALLOW
+    assert decide(tool, replace(PERSON, agreed=True)) is Decision.ALLOW
+
+
+def test_agreeing_beforehand_answers_only_what_a_person_would_be_asked() -> None:
+    assert decide(READ, replace(AGENT, agreed=True)) is Decision.ASK
+
+
+def test_approval_may_depend_on_the_arguments() -> None:
+    tool = replace(READ, requires_approval=lambda arguments: arguments.get("path") == "x")
+    engine = default_rules((), ())
+
+    harmless = engine.decide(ToolCall(arguments={"path": "y"}, caller=PERSON), tool)
+    harmful = engine.decide(ToolCall(arguments={"path": "x"}, caller=PERSON), tool)
+
+    assert (harmless.decision, harmful.decision) == (Decision.ALLOW, Decision.ASK)
+
+
+@pytest.mark.parametrize("trust", [Trust.UNTRUSTED, Trust.CHANGED])
+def test_untrusted_tool_is_denied_whatever_else_allows_it(trust: Trust) -> None:
+    tool = replace(READ, trust=trust)
+    call = ToolCall(caller=replace(PERSON, agreed=True))
+
+    verdict = default_rules(("*",), ()).decide(call, tool)
+
+    assert (verdict.decision, verdict.code) == (Decision.DENY, ErrorCode.UNTRUSTED)
+    assert verdict.hint == "read it, then: tongs trust reader"
+
+
+def test_allowed_tool_may_use_what_claims_no_more_than_itself() -> None:
+    outer = Caller(CallerKind.TOOL, "outer", level="write")
+
+    assert decide(READ, outer) is Decision.ALLOW
+    assert decide(WRITE, outer) is Decision.ALLOW
+    assert decide(RUN, outer) is Decision.ASK
+
+
+def test_further_rules_take_part_in_the_maximum() -> None:
+    class Never:
+        def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+            return Verdict(Decision.DENY, "never", "not today")
+
+    verdict = default_rules(("*",), (), [Never()]).decide(ToolCall(caller=PERSON), READ)
+
+    assert verdict == Verdict(Decision.DENY, "never", "not today")
