@@ -1,0 +1,88 @@
+"""The environment: what Tongs itself was started with, and what a tool's process gets of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+_KEPT = ("PATH", "HOME", "USER", "LANG", "TZ")
+
+# Names that make a program load, run or trust something else. A value of theirs never comes from a
+# model; the author of a tool may write one down.
+_CODE_PREFIXES = (
+    "LD_",
+    "DYLD_",
+    "PYTHON",
+    "GIT_",
+    "BASH_FUNC_",
+    "PERL5",
+    "RUBY",
+    "JAVA_",
+    "NPM_CONFIG_",
+    "PIP_",
+    "TONGS_",
+)
+_CODE_NAMES = frozenset(
+    {
+        "_JAVA_OPTIONS",
+        "BASH_ENV",
+        "BASHOPTS",
+        "BROWSER",
+        "CDPATH",
+        "EDITOR",
+        "ENV",
+        "GCONV_PATH",
+        "GLIBC_TUNABLES",
+        "IFS",
+        "JDK_JAVA_OPTIONS",
+        "LESSCLOSE",
+        "LESSOPEN",
+        "LOCPATH",
+        "LUA_INIT",
+        "NLSPATH",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "PAGER",
+        "PATH",
+        "PERLLIB",
+        "PROMPT_COMMAND",
+        "PS4",
+        "SHELLOPTS",
+        "SSH_ASKPASS",
+        "SUDO_ASKPASS",
+        "VISUAL",
+        "ZDOTDIR",
+    }
+)
+
+
+def host_environment() -> dict[str, str]:
+    """A copy of the environment Tongs was started with."""
+    return dict(os.environ)
+
+
+def base_environment(env: Mapping[str, str], scratch: str) -> dict[str, str]:
+    """What every tool's process gets, and nothing else; TMPDIR is the call's own scratch."""
+    kept = {name: env[name] for name in _KEPT if name in env}
+    kept |= {name: value for name, value in env.items() if name.startswith("LC_")}
+    kept.setdefault("PATH", os.defpath)
+    kept["TMPDIR"] = scratch
+    return kept
+
+
+def forbidden_from_model(name: str) -> bool:
+    """Whether a variable of this name could turn a model's text into code."""
+    upper = name.upper()
+    return upper in _CODE_NAMES or upper.startswith(_CODE_PREFIXES)
+
+
+def columns(env: Mapping[str, str]) -> int | None:
+    """The width a person asked for with COLUMNS."""
+    written = env.get("COLUMNS", "")
+    width = int(written) if written.isascii() and written.isdigit() and len(written) < 6 else 0
+    return width or None
+
+
+def editor(env: Mapping[str, str]) -> str | None:
+    """The person's editor, as a command."""
+    return env.get("VISUAL") or env.get("EDITOR") or None

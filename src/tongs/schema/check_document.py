@@ -1,0 +1,64 @@
+"""A file against one of the shipped schemas: every problem with its line and field."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tongs.core.errors import DefinitionInvalid, Problem
+from tongs.schema.check import Violation, violations
+from tongs.schema.document import Document
+from tongs.schema.files import load
+from tongs.schema.units import duration
+
+
+def check_document(document: Document, schema_name: str) -> list[Problem]:
+    """Everything the schema refuses in `document`, in the order of its lines."""
+    found = violations(load(schema_name), document.data)
+    problems = [_problem(document, violation) for violation in found]
+    return sorted(problems, key=lambda problem: problem.line)
+
+
+def require_valid(document: Document, schema_name: str) -> Document:
+    """`document` marked as checked, or DefinitionInvalid with every problem."""
+    if document.checked == schema_name:
+        return document
+    problems = check_document(document, schema_name)
+    if problems:
+        raise DefinitionInvalid(problems)
+    return replace(document, checked=schema_name)
+
+
+def _problem(document: Document, violation: Violation) -> Problem:
+    message = violation.message
+    if not violation.path:
+        message = f"the file {message}"
+    return document.problem(violation.path, message, rule="schema", hint=_hint(document, violation))
+
+
+def _hint(document: Document, violation: Violation) -> str:
+    """Most wrong types come from YAML's reading of an unquoted text."""
+    if violation.keyword != "type" or not violation.path:
+        return ""
+    value: Any = document.data
+    for key in violation.path:
+        value = value[key]
+    if violation.path[-1] == "timeout" and isinstance(value, str):
+        return _in_milliseconds(value)
+    if "a string" not in violation.message:
+        return ""
+    if isinstance(value, dict | list):
+        return f"a text that starts with `{'{' if isinstance(value, dict) else '['}` needs quotes"
+    key = violation.path[-1]
+    before = "-" if isinstance(key, int) else f"{key}:"
+    if value is None:
+        return f'for an empty text write `{before} ""`'
+    text = str(value).lower() if isinstance(value, bool) else value
+    return f'to give it as text write `{before} "{text}"`'
+
+
+def _in_milliseconds(written: str) -> str:
+    try:
+        return f"this file counts in milliseconds: `timeout: {round(duration(written) * 1000)}`"
+    except ValueError:
+        return "give it in milliseconds, for example `timeout: 30000`"
