@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
 
+from tongs.core.annotations import Any, Protocol
 from tongs.core.call import Caller
 from tongs.core.permissions import Permissions
+from tongs.core.record import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

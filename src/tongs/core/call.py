@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
+from tongs.core.annotations import Any
 from tongs.core.permissions import Permissions
+from tongs.core.record import dataclass, field
 
 
 class CallerKind(StrEnum):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 from tongs.core.errors import BlockedBy, ErrorCode
+from tongs.core.record import dataclass
 
 
 class Decision(IntEnum):

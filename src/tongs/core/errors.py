@@ -10,9 +10,10 @@ DefinitionInvalid  a file that cannot be used, with every Problem in it at once
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any
+
+from tongs.core.annotations import Any
+from tongs.core.record import dataclass, field
 
 
 class ErrorCode(StrEnum):

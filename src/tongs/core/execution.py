@@ -8,10 +8,10 @@ so that the same code serves a plain command line (which never imports asyncio) 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
+from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from tongs.core.permissions import Limits, Permissions
+from tongs.core.record import dataclass, field
 
 if TYPE_CHECKING:
     from tongs.core.call import ToolCall
@@ -92,7 +92,6 @@ class Waiter(Protocol):
 
     async def blocking(self, work: Callable[[], T]) -> T:
         """Run work that blocks (asking a person) without stopping anybody else."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +113,9 @@ class SpoolWriter(Protocol):
 
     def write(self, stream: int, data: bytes) -> None:
         """Keep it while there is room. Never raises: what cannot be kept is missing in `close`."""
-        ...
 
     def close(self) -> Mapping[int, int]:
         """How many bytes were kept, by stream: always its beginning, without a gap."""
-        ...
 
 
 class SpoolOpener(Protocol):
@@ -126,7 +123,6 @@ class SpoolOpener(Protocol):
 
     def open(self, call_id: str, used: int = 0) -> SpoolWriter:
         """`used` is what earlier writers of the same call have kept, since a call has one limit."""
-        ...
 
 
 class Session(Protocol):
@@ -135,7 +131,6 @@ class Session(Protocol):
     @property
     def scratch(self) -> str:
         """The call's own temporary folder, TMPDIR of its processes."""
-        ...
 
     @property
     def enforced(self) -> Sequence[str]: ...
@@ -145,11 +140,9 @@ class Session(Protocol):
 
     def write(self, name: str, data: bytes) -> str:
         """Put a file where the call's processes can read it; the path to hand to them."""
-        ...
 
     async def run(self, command: Command, observe: Observer) -> Completed:
         """Run to the end. Nothing of the process tree is alive afterwards, whatever happened."""
-        ...
 
     def close(self) -> None: ...
 
@@ -159,7 +152,6 @@ class Sandbox(Protocol):
 
     def close(self) -> None:
         """End what is kept between calls."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +203,5 @@ class Executor(Protocol):
 
     def preview(self, tool: Tool, arguments: Mapping[str, Any], world: World) -> str:
         """What would run, for a person to read. Starts nothing."""
-        ...
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult: ...

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+
+from tongs.core.annotations import Any
+from tongs.core.record import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class Permissions:
 
     def resolved(self, base: str) -> Permissions:
         """The same permissions with every path absolute, relative ones starting at `base`."""
+        if not self.read and not self.write:
+            return self
         return Permissions(
             network=self.network,
             read=_absolute(self.read, base),
@@ -94,6 +97,8 @@ class Limits:
     output: int = 1024**2
 
     def replaced(self, changes: Mapping[str, Any]) -> Limits:
+        if not changes:
+            return self
         known = {name: getattr(self, name) for name in Limits.__slots__}
         return Limits(**{**known, **{k: v for k, v in changes.items() if v is not None}})
 

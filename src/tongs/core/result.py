@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
+from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.record import dataclass, field
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
+from tongs.core.annotations import Any
 from tongs.core.permissions import Permissions
+from tongs.core.record import dataclass, field
 from tongs.core.scope import Scope
 
 
@@ -20,7 +20,12 @@ class Level(StrEnum):
 
     @property
     def rank(self) -> int:
-        return tuple(Level).index(self)
+        return _RANKS[self]
+
+
+# Asked several times per call, and iterating an enum is slow.
+_RANKS = {level: rank for rank, level in enumerate(Level)}
+_WIDEST_FIRST = tuple(reversed(Level))
 
 
 class Trust(StrEnum):
@@ -88,8 +93,10 @@ class Tool:
     @property
     def level(self) -> Level:
         """From the security tags; a tool without one is treated as able to do anything."""
-        claimed = [level for level in Level if level.value in self.tags]
-        return max(claimed, key=lambda level: level.rank, default=Level.RUN)
+        for level in _WIDEST_FIRST:
+            if level in self.tags:
+                return level
+        return Level.RUN
 
     @property
     def qualified_name(self) -> str:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
 
+from tongs.core.annotations import TypeAlias
+from tongs.core.record import dataclass
 from tongs.template.placeholder import Literal, Mode, Placeholder, find, names, raw_names, written
 from tongs.template.values import ABSENT, Slots, TemplateError, ValueRefused, Values, plain_text
 

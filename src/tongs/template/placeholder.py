@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
+from tongs.core.record import dataclass
 from tongs.template.values import ABSENT, Slot, Slots, Value, plain_text, utf8
 
 

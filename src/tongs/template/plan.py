@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
-
+from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
+from tongs.core.record import dataclass
 from tongs.template.values import ABSENT, Slots, Values
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
-from typing import TypeAlias
 
+from tongs.core.annotations import TypeAlias
+from tongs.core.record import dataclass
 from tongs.template.placeholder import Literal, Mode, Placeholder, find, names, raw_names, written
 from tongs.template.pwsh_source import Place, Spot, scan
 from tongs.template.values import ABSENT, Slots, TemplateError, Value, Values, plain_text

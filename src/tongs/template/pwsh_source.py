@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from tongs.core.record import dataclass
 from tongs.template.placeholder import Literal, Mode, Placeholder
 from tongs.template.values import TemplateError
 

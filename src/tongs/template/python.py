@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TypeAlias
 
+from tongs.core.annotations import TypeAlias
+from tongs.core.record import dataclass
 from tongs.template.placeholder import Literal, Mode, Placeholder, find, names, raw_names, written
 from tongs.template.python_source import Place, Spot, scan
 from tongs.template.values import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from tongs.core.record import dataclass, field
 from tongs.template.placeholder import Literal, Mode, Placeholder
 from tongs.template.values import TemplateError
 

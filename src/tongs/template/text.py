@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
 
+from tongs.core.annotations import Any, TypeAlias
+from tongs.core.record import dataclass
 from tongs.template.placeholder import Literal, Placeholder, find, names, raw_names, written
 from tongs.template.values import ABSENT, Absent, Slots, Value, ValueRefused, Values, plain_text
 

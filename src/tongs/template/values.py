@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, TypeAlias
+
+from tongs.core.annotations import Any, Final, TypeAlias
+from tongs.core.record import dataclass
 
 
 class Absent(Enum):

@@ -7,9 +7,9 @@ a blank or a quote in a value never makes another word. `~`, `$X` and `*` are pl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
 
+from tongs.core.annotations import TypeAlias
+from tongs.core.record import dataclass, field
 from tongs.template.placeholder import Literal, Mode, Placeholder, find, names, raw_names, written
 from tongs.template.values import (
     ABSENT,
