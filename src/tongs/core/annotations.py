@@ -20,7 +20,15 @@ __all__ = [
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any, Final, NoReturn, Protocol, TextIO, TypeAlias, TypeVar
+    from typing import (  # noqa: TID251 - for type checkers only
+        Any,
+        Final,
+        NoReturn,
+        Protocol,
+        TextIO,
+        TypeAlias,
+        TypeVar,
+    )
 else:
     Any = Final = NoReturn = TextIO = TypeAlias = object
 

@@ -22,6 +22,8 @@ class ApprovalRequest:
     preview: str = ""
     caller: Caller = field(default_factory=Caller)
     permissions: Permissions = field(default_factory=Permissions)
+    # Which of the permissions and limits are promises only on this machine.
+    not_enforced: tuple[str, ...] = ()
     raw_parameters: tuple[str, ...] = ()
     input_schema: Mapping[str, Any] = field(default_factory=dict)
 

@@ -150,6 +150,10 @@ class Session(Protocol):
 class Sandbox(Protocol):
     def open(self, policy: Policy, waiter: Waiter) -> Session: ...
 
+    def cannot_enforce(self, policy: Policy) -> Sequence[str]:
+        """What a call under this policy would be trusted with, for whoever approves it."""
+        ...
+
     def close(self) -> None:
         """End what is kept between calls."""
 

@@ -47,7 +47,7 @@ class _StandardFields:
     """What makes the functions of `dataclasses` take a class; made when one of them looks."""
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        import dataclasses  # noqa: PLC0415 - whoever looks here has loaded it
+        import dataclasses  # noqa: PLC0415, TID251 - whoever looks here has loaded it
 
         def standard(name: str) -> Any:
             default = owner.__record_defaults__.get(name, dataclasses.MISSING)
@@ -175,13 +175,13 @@ def _reduced(self: Any) -> tuple[Any, ...]:
 
 
 def _refused(self: Any, name: str, value: Any = _MISSING) -> None:
-    from dataclasses import FrozenInstanceError  # noqa: PLC0415 - only for a mistake
+    from dataclasses import FrozenInstanceError  # noqa: PLC0415, TID251 - only for a mistake
 
     verb = "delete" if value is _MISSING else "assign to"
     raise FrozenInstanceError(f"cannot {verb} field {name!r}")
 
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass, field, replace
+    from dataclasses import dataclass, field, replace  # noqa: TID251 - for type checkers only
 else:
     dataclass, field, replace = _dataclass, _field, _replace

@@ -1,0 +1,100 @@
+"""What is held of a process' output: the head of each stream, and the whole in the spool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from io import BytesIO
+
+from tongs.core.execution import STDERR, STDOUT, SpoolWriter
+
+
+class Capture:
+    """Takes output as it arrives. `limit` bytes of each stream are held; beyond it, all is spooled.
+
+    `open_spool` is called at most once, when a stream first passes the limit; None from it, or a
+    spool that is full, means that the rest is counted and lost.
+    """
+
+    def __init__(self, limit: int, open_spool: Callable[[], SpoolWriter | None]) -> None:
+        self._limit = limit
+        self._open_spool = open_spool
+        # BytesIO hands out its buffer without a copy, so a large limit is not paid for twice.
+        self._held = {STDOUT: BytesIO(), STDERR: BytesIO()}
+        # Made when the second stream speaks: until then the order of arrival is the first one.
+        self._both: BytesIO | None = None
+        self._sizes = {STDOUT: 0, STDERR: 0}
+        self._spooled: Mapping[int, int] = {}
+        self._spool: SpoolWriter | None = None
+        self._overflowed = False
+
+    def add(self, stream: int, data: bytes) -> None:
+        held = self._held[stream]
+        room = self._limit - held.tell()
+        self._sizes[stream] += len(data)
+        if len(data) > room and not self._overflowed:
+            self._overflow()
+        if self._spool is not None:
+            self._spool.write(stream, data)
+        if room > 0:
+            kept = data[:room]
+            if self._both is None and self._other(stream).tell():
+                self._both = BytesIO()
+                self._both.write(self._other(stream).getvalue())
+            held.write(kept)
+            if self._both is not None:
+                self._both.write(kept)
+
+    def close(self) -> None:
+        """No more comes; only now `lost` and `spooled` are known."""
+        if self._spool is not None:
+            self._spooled = self._spool.close()
+
+    @property
+    def stdout(self) -> bytes:
+        return self._held[STDOUT].getvalue()
+
+    @property
+    def stderr(self) -> bytes:
+        return self._held[STDERR].getvalue()
+
+    @property
+    def output(self) -> bytes:
+        """What is held of both, in the order it arrived."""
+        if self._both is not None:
+            return self._both.getvalue()
+        return self.stdout or self.stderr
+
+    @property
+    def stdout_size(self) -> int:
+        return self._sizes[STDOUT]
+
+    @property
+    def stderr_size(self) -> int:
+        return self._sizes[STDERR]
+
+    @property
+    def spool(self) -> str | None:
+        return None if self._spool is None else self._spool.handle
+
+    @property
+    def spooled(self) -> int:
+        return sum(self._spooled.values())
+
+    @property
+    def lost(self) -> int:
+        """Bytes that are neither held nor spooled. Both hold a head of the stream."""
+        return sum(
+            size - max(self._held[stream].tell(), self._spooled.get(stream, 0))
+            for stream, size in self._sizes.items()
+        )
+
+    def _overflow(self) -> None:
+        self._overflowed = True
+        self._spool = self._open_spool()
+        if self._spool is not None:
+            for stream, held in self._held.items():
+                if held.tell():
+                    self._spool.write(stream, held.getvalue())
+
+    def _other(self, stream: int) -> BytesIO:
+        return self._held[STDERR if stream == STDOUT else STDOUT]

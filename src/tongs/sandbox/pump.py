@@ -1,0 +1,190 @@
+"""Moves bytes between a running payload and Tongs. Waits only in `waiter.ready`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import time
+from collections.abc import Sequence
+
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.execution import STDERR, STDOUT, Observer, OutputArrived, Waiter
+from tongs.core.record import dataclass
+from tongs.sandbox import supervisor
+from tongs.sandbox.capture import Capture
+from tongs.sandbox.pipes import Pipes
+from tongs.sandbox.waiting import poll
+
+# Output may still come for so long after the whole tree is dead. Only a descriptor that was handed
+# to somebody outside the tree can keep a pipe open then.
+DRAIN = 0.2
+# A tree that takes longer to die hangs in the kernel.
+DYING = 10.0
+
+# Larger reads are slower: their memory comes fresh from the kernel each time.
+_CHUNK = 64 * 1024
+_PIPE = 1024 * 1024
+_TURN = 4
+# From here on a stream is worth a larger pipe. Not earlier: the kernel counts an ordinary user's
+# pipes together and gives all later ones a single page once they are many megabytes.
+_BUSY = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the supervisor said. Without `accepted` nothing has run; without `status` it died."""
+
+    accepted: bool = False
+    status: int | None = None
+    # The payload was alive when it had to go, and whether that was because of the time.
+    killed: bool = False
+    timed_out: bool = False
+    # The step before the start that failed, and the errno.
+    failure: tuple[bytes, int] | None = None
+
+
+class Pump:
+    """One payload's input and output."""
+
+    def __init__(self, pipes: Pipes, stdin: bytes, capture: Capture, observe: Observer) -> None:
+        self._pipes = pipes
+        self._stdin = memoryview(stdin)
+        self._capture = capture
+        self._observe = observe
+        self._said = b""
+        self._late = False
+        self._streams = {pipes.stdout: STDOUT, pipes.stderr: STDERR}
+        self._amounts = {pipes.stdout: 0, pipes.stderr: 0}
+        if len(stdin) > _BUSY:
+            _enlarge(pipes.stdin)
+
+    @property
+    def over(self) -> bool:
+        """Whether the supervisor has nothing more to say."""
+        return not self._pipes.is_open(self._pipes.status)
+
+    @property
+    def report(self) -> Report:
+        words = [line.split() for line in self._said.splitlines()]
+        ended = next((line for line in words if line[0] == supervisor.ENDED), None)
+        failed = next((line for line in words if line[0] == supervisor.FAILED), None)
+        killed = ended is not None and ended[2] == b"1"
+        return Report(
+            accepted=bool(words),
+            status=None if ended is None else int(ended[1]),
+            killed=killed,
+            timed_out=killed and self._late,
+            failure=None if failed is None else (failed[1], int(failed[2])),
+        )
+
+    async def run(self, waiter: Waiter, timeout: float | None) -> Report:
+        """Move everything until the tree is dead, which `timeout` makes sure of."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        watched = self._watched()
+        while not self.over:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                if self._late:
+                    raise _undead()
+                self._late, deadline = True, time.monotonic() + DYING
+                self._pipes.release(self._pipes.control)
+                continue
+            if self._handle(await waiter.ready(watched, left)):
+                watched = self._watched()
+        self._pipes.release(self._pipes.stdin)
+        deadline = time.monotonic() + DRAIN
+        while (watched := self._watched()) and (left := deadline - time.monotonic()) > 0:
+            self._handle(await waiter.ready(watched, left))
+        return self.report
+
+    def kill(self) -> None:
+        """End the tree now, and wait for that without giving anybody else a turn."""
+        self._pipes.release(self._pipes.control)
+        deadline = time.monotonic() + DYING
+        status = self._pipes.status
+        while not self.over and (left := deadline - time.monotonic()) > 0:
+            if poll([(status, select.POLLIN)], left):
+                self._listen()
+
+    def _watched(self) -> list[tuple[int, int]]:
+        pipes = self._pipes
+        watched = [
+            (descriptor, select.POLLIN)
+            for descriptor in (pipes.stdout, pipes.stderr, pipes.status)
+            if pipes.is_open(descriptor)
+        ]
+        if pipes.is_open(pipes.stdin):
+            watched.append((pipes.stdin, select.POLLOUT))
+        return watched
+
+    def _handle(self, ready: Sequence[tuple[int, int]]) -> bool:
+        """Move what is ready; whether a pipe came to its end."""
+        for descriptor, _ in ready:
+            if descriptor == self._pipes.stdin:
+                self._feed()
+            elif descriptor == self._pipes.status:
+                self._listen()
+            else:
+                self._drain(descriptor)
+        return not all(self._pipes.is_open(descriptor) for descriptor, _ in ready)
+
+    def _feed(self) -> None:
+        try:
+            written = os.write(self._pipes.stdin, self._stdin[:_PIPE])
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            written = len(self._stdin)  # it does not want the rest, which is its own affair
+        self._stdin = self._stdin[written:]
+        if not self._stdin:
+            self._pipes.release(self._pipes.stdin)
+
+    def _listen(self) -> None:
+        said = _read(self._pipes.status, _CHUNK)
+        if said is None:
+            return
+        self._said += said
+        if not said or self.report.status is not None:
+            self._pipes.release(self._pipes.status)
+
+    def _drain(self, descriptor: int) -> None:
+        """Take what is there. A busy stream is read several times, since each wait costs too."""
+        stream = self._streams[descriptor]
+        for _ in range(_TURN if self._amounts[descriptor] >= _BUSY else 1):
+            data = _read(descriptor, _CHUNK)
+            if data is None:
+                return
+            if not data:
+                self._pipes.release(descriptor)
+                return
+            before = self._amounts[descriptor]
+            self._amounts[descriptor] = before + len(data)
+            if before < _BUSY <= before + len(data):
+                _enlarge(descriptor)
+            self._capture.add(stream, data)
+            self._observe(OutputArrived(stream, data))
+
+
+def _read(descriptor: int, amount: int) -> bytes | None:
+    """What is there; nothing at the end, None when it was a false alarm."""
+    try:
+        return os.read(descriptor, amount)
+    except BlockingIOError:
+        return None
+
+
+def _enlarge(pipe: int) -> None:
+    import fcntl  # noqa: PLC0415 - a shared library that most calls never need
+
+    # Refused beyond what this user may have: slower, nothing else.
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
+
+
+def _undead() -> ToolError:
+    return ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        f"the tool's processes did not die within {DYING:.0f} s of being killed",
+        hint="one of them hangs in the kernel, most often on a network file system or a device",
+    )
