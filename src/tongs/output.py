@@ -12,7 +12,7 @@ SHORTEST_SECRET = 4
 # Everything a terminal obeys or an eye cannot see: C0 and C1 controls except tab and newline,
 # soft hyphen, zero-width and bidirectional marks, line separators, variation and tag characters,
 # lone surrogates.
-_HIDDEN = re.compile(
+_HIDDEN = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -21,7 +21,10 @@ _HIDDEN = re.compile(
 
 def visible(text: str) -> str:
     """The same text with every control and hidden character written out, as `\\x1b`."""
-    return _HIDDEN.sub(_written_out, text)
+    if text.isascii() and text.isprintable():
+        return text
+    # Compiled on first use: it is large, and most text of a listing is plain. `re` keeps it.
+    return re.sub(_HIDDEN, _written_out, text)
 
 
 def decoded(data: bytes) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
+from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.record import dataclass, field
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Tool, Trust
 
@@ -96,13 +96,16 @@ def _ambiguous(name: str, here: Sequence[Entry]) -> ToolError:
 
 def marked(entries: Iterable[Entry]) -> list[Entry]:
     """The entries sorted for a reader, with shadowed names and clashes marked."""
-    from dataclasses import replace  # noqa: PLC0415 - keeps the name local to its one use
+    from tongs.core.record import replace  # noqa: PLC0415 - keeps the name local to its one use
 
     by_name: dict[str, list[Entry]] = {}
     for entry in entries:
         by_name.setdefault(entry.name, []).append(entry)
     result = []
     for name in sorted(by_name):
+        if len(by_name[name]) == 1:
+            result += by_name[name]
+            continue
         same = sorted(by_name[name], key=lambda entry: SEARCH_ORDER.index(entry.scope))
         for entry in same:
             shadowed = entry.scope is not same[0].scope

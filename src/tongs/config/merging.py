@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 from tongs.config.settings import ENFORCEMENTS, Bound, Settings
+from tongs.core.annotations import Any
 from tongs.core.errors import Problem, Severity
 from tongs.core.permissions import Grants, Limits, Permissions
+from tongs.core.record import replace
 from tongs.schema.document import Document, PathTuple
 from tongs.schema.units import duration, limits
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from tongs.core.record import dataclass
 from tongs.core.scope import SEARCH_ORDER, Scope
 
 # A directory that has one of these is a project. The foreign ones are read where they lie.

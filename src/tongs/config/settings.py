@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places
+from tongs.core.annotations import Any, TypeAlias
 from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.core.permissions import Grants, Limits
+from tongs.core.record import dataclass, field
 from tongs.core.scope import Scope
 from tongs.schema.document import Document
 
@@ -88,6 +88,7 @@ def load_settings(places: Places, parse: Parse, *, project_trusted: Trusted = Fa
         except DefinitionInvalid as invalid:
             problems += invalid.problems
             continue
+        problems += _not_applied(document)
         if scope is not Scope.LOCAL:
             merger.grant(document)
         elif project_trusted if isinstance(project_trusted, bool) else project_trusted(document):
@@ -97,6 +98,25 @@ def load_settings(places: Places, parse: Parse, *, project_trusted: Trusted = Fa
     if problems:
         raise DefinitionInvalid(problems)
     return merger.settings()
+
+
+# Walls that are described already and stand from a later version on. To run without one that a
+# person has asked for would be weaker than they think.
+_COMING_WALLS = (("security", "rules"), ("security", "max_permissions"))
+
+
+def _not_applied(document: Document) -> list[Problem]:
+    security = document.data.get("security") or {}
+    return [
+        document.problem(
+            path,
+            "this version cannot apply it, and will not run without it",
+            rule="not-applied",
+            hint="remove it, or use auto_approve and auto_deny",
+        )
+        for path in _COMING_WALLS
+        if security.get(path[1])
+    ]
 
 
 def _not_own(path: str) -> str | None:

@@ -8,13 +8,15 @@ nothing else objects to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
 
+from tongs.core.annotations import Any, Protocol
 from tongs.core.call import CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode
+from tongs.core.record import dataclass
 from tongs.core.tool import Level, Tool, Trust
+
+_LEVELS = {level.value: level for level in Level}
 
 
 class Rule(Protocol):
@@ -35,7 +37,7 @@ class Selector:
 
     @property
     def level(self) -> Level | None:
-        return next((level for level in Level if level.value == self._tag), None)
+        return _LEVELS.get(self._tag or "")
 
     def names(self, tool: Tool) -> bool:
         return self.text in (tool.name, tool.qualified_name)
@@ -45,14 +47,14 @@ class Selector:
 
     def approves(self, tool: Tool) -> bool:
         """`tool:write` approves what claims to write or less, never what may run anything."""
-        if self.level is not None:
-            return tool.level.rank <= self.level.rank
+        if (level := self.level) is not None:
+            return tool.level.rank <= level.rank
         return self.text == "*" or self.names(tool) or self._has_tag(tool)
 
     def denies(self, tool: Tool) -> bool:
         """`tool:write` denies what can write: that includes what may run anything."""
-        if self.level is not None:
-            return tool.level.rank >= self.level.rank
+        if (level := self.level) is not None:
+            return tool.level.rank >= level.rank
         return self.text == "*" or self.names(tool) or self._has_tag(tool)
 
 
@@ -71,10 +73,10 @@ class TrustRule:
         return Verdict(
             Decision.DENY,
             "trust",
-            f"{tool.origin.path} "
-            + ("changed since it was accepted" if changed else "came with the project")
-            + " and nobody has accepted it",
-            hint=f"read it, then: tongs trust {tool.name}",
+            f"{tool.origin.path} changed since it was accepted"
+            if changed
+            else f"nobody has accepted {tool.origin.path} yet",
+            hint=f"read it, then: tongs trust {tool.origin.path}",
             code=ErrorCode.UNTRUSTED,
             blocked_by=BlockedBy.TRUST,
         )
@@ -103,9 +105,9 @@ class ApprovalRequired:
     approved: Sequence[Selector]
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
-        if call.caller.agreed or any(selector.names(tool) for selector in self.approved):
+        if call.caller.agreed or not _requires_approval(tool, call.arguments):
             return None
-        if not _requires_approval(tool, call.arguments):
+        if any(selector.names(tool) for selector in self.approved):
             return None
         reason = tool.approval_reason or "its definition asks for approval"
         return Verdict(Decision.ASK, "approval.required", reason)
@@ -155,7 +157,9 @@ class RuleEngine:
 
     def decide(self, call: ToolCall, tool: Tool) -> Verdict:
         verdicts = [verdict for rule in self.rules if (verdict := rule.check(call, tool))]
-        return max(verdicts, key=lambda verdict: verdict.decision, default=_ask(tool))
+        if not verdicts:
+            return _ask(tool)
+        return max(verdicts, key=lambda verdict: verdict.decision)
 
 
 def default_rules(
@@ -184,7 +188,7 @@ def _ask(tool: Tool) -> Verdict:
 
 
 def _claims(tool: Tool) -> str:
-    if any(level.value in tool.tags for level in Level):
+    if not _LEVELS.keys().isdisjoint(tool.tags):
         return f"of level {tool.level}"
     return "of level run (it has no security tag)"
 

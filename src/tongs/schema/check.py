@@ -6,8 +6,8 @@ A schema must not be changed after it was first used here: compiled validators a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
 
+from tongs.core.annotations import Any, NoReturn
 from tongs.schema.document import PathTuple
 from tongs.schema.quick import certainly_valid
 from tongs.schema.violation import Invalid, Violation
@@ -26,6 +26,7 @@ __all__ = [
 _MAX_VIOLATIONS = 100
 _MAX_DEPTH = 100
 _MAX_COMPILED = 2048
+_SCALARS = {str, int, float, bool, type(None)}
 
 
 class SchemaInvalid(ValueError):
@@ -43,7 +44,8 @@ _compiled: dict[int, tuple[Any, Any]] = {}
 
 def violations(schema: Mapping[str, Any], value: Any, *, mask: bool = False) -> list[Violation]:
     """Everything in `value` that `schema` refuses; with `mask` no message repeats a value."""
-    if certainly_valid(schema, value):
+    # Where the engine is there already, it is the faster one.
+    if id(schema) not in _compiled and certainly_valid(schema, value):
         return []
     from tongs.schema.violation_text import describe, not_json  # noqa: PLC0415 - only where something is wrong
 
@@ -63,6 +65,8 @@ def violations(schema: Mapping[str, Any], value: Any, *, mask: bool = False) -> 
 
 def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
     """A copy of `value` in which absent properties have their `default`; `value` is not touched."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, list):
         items = schema.get("items")
         if not isinstance(items, dict):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
+from tongs.core.annotations import Any
 from tongs.core.errors import DefinitionInvalid, Problem
+from tongs.core.record import replace
 from tongs.schema.check import Violation, violations
 from tongs.schema.document import Document
 from tongs.schema.files import load

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+
+from tongs.core.annotations import Any
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,1000}\Z")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?\Z")

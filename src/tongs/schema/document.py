@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
-
+from tongs.core.annotations import Any, TypeAlias
+from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem
+from tongs.core.record import dataclass
 
 PathTuple: TypeAlias = tuple[str | int, ...]
 
@@ -94,10 +94,7 @@ def field_name(path: PathTuple) -> str:
 
 def parse(data: bytes, source: str) -> Document:
     """Read one YAML file; DefinitionInvalid lists everything that is wrong with it as YAML."""
-    # Both are needed only where no cached Document answers.
-    from hashlib import sha256  # noqa: PLC0415 - see above
-
-    from tongs.schema.yaml_reader import Reader  # noqa: PLC0415 - see above
+    from tongs.schema.yaml_reader import Reader  # noqa: PLC0415 - unless a cached Document answers
 
     if len(data) > MAX_BYTES:
         raise DefinitionInvalid(
@@ -111,7 +108,7 @@ def parse(data: bytes, source: str) -> Document:
             ]
         )
     value, lines = Reader(data, source).read()
-    return Document(value, lines, source, sha256(data).hexdigest())
+    return Document(value, lines, source, digest_of(data))
 
 
 def _position(data: Any, key: str | int) -> int | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os.path
 from functools import cache
-from typing import Any
+
+from tongs.core.annotations import Any
 
 # importlib.resources does the same at several times the start-up cost.
 _FOLDER = os.path.join(os.path.dirname(__file__), "files")

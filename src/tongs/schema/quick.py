@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
+
+from tongs.core.annotations import Any
 
 _SILENT = ("description", "default", "title", "examples")
 _KNOWN = {"type", "properties", "required", "additionalProperties", "items", "enum", *_SILENT}

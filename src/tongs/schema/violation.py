@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
+from tongs.core.annotations import Any
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.record import dataclass
 from tongs.schema.document import PathTuple, field_name
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import Any
 
+from tongs.core.annotations import Any
 from tongs.schema.document import PathTuple
 from tongs.schema.nearest import did_you_mean
 from tongs.schema.violation import Violation

@@ -7,12 +7,12 @@ ends the process. Whoever imports this module pays for PyYAML; `document.parse` 
 from __future__ import annotations
 
 import re
-from typing import Any, NoReturn
 
 import yaml
 from yaml import ScalarEvent
 from yaml._yaml import CParser
 
+from tongs.core.annotations import Any, NoReturn
 from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.schema.yaml_scalars import NotANumber, plain
 from tongs.schema.yaml_trouble import explain

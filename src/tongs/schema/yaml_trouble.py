@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+
+from tongs.core.annotations import Any
+from tongs.core.record import dataclass
 
 _ENTRY = re.compile(r"(?P<indent>[ ]*(?:- +)*)(?P<key>[\w.-]+): +(?P<text>\S.*)\Z")
 # Keys whose text is a program, which is full of characters that mean something to YAML.

@@ -255,3 +255,13 @@ def test_a_place_is_ones_own_by_owner_and_mode(
         assert "its group" in (why_not_own(str(place)) or "")
         os.chown(place, 1234, 1234)
         assert why_not_own(str(place)) is None
+
+
+@pytest.mark.parametrize("wall", ["rules: [{deny: x}]", "max_permissions: {network: false}"])
+def test_wall_that_cannot_be_built_yet_stops_everything(files: Files, wall: str) -> None:
+    files.write(user=f"security: {{{wall}}}")
+
+    with pytest.raises(DefinitionInvalid) as caught:
+        load_settings(files.places, read)
+
+    assert [problem.rule for problem in caught.value.problems] == ["not-applied"]

@@ -14,7 +14,7 @@ from tongs.policy.rules import default_rules
 
 PERSON = Caller(CallerKind.PERSON, "user")
 AGENT = Caller(CallerKind.AGENT, "claude")
-READ = Tool("reader", tags=("weather", "read"), origin=Origin(format="yaml"))
+READ = Tool("reader", tags=("weather", "read"), origin=Origin(format="yaml", path="/p/reader.yaml"))
 WRITE = Tool("writer", tags=("write",))
 RUN = Tool("runner", tags=("run",))
 UNTAGGED = Tool("plain", tags=("weather",))
@@ -127,7 +127,7 @@ def test_untrusted_tool_is_denied_whatever_else_allows_it(trust: Trust) -> None:
     verdict = default_rules(("*",), ()).decide(call, tool)
 
     assert (verdict.decision, verdict.code) == (Decision.DENY, ErrorCode.UNTRUSTED)
-    assert verdict.hint == "read it, then: tongs trust reader"
+    assert verdict.hint == "read it, then: tongs trust /p/reader.yaml"
 
 
 def test_allowed_tool_may_use_what_claims_no_more_than_itself() -> None:

@@ -1,0 +1,272 @@
+"""One step of a YAML tool that starts a process: its world, its run, its result."""
+
+from __future__ import annotations
+
+import os.path
+import time
+from collections.abc import Callable, Mapping
+
+from tongs.core.annotations import Any
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.execution import Command, Completed, Context, World
+from tongs.core.record import dataclass, field
+from tongs.core.result import ToolResult
+from tongs.core.tool import Tool
+from tongs.output import decoded, visible
+from tongs.template.plan import Plan, Step
+from tongs.template.values import ABSENT, ValueRefused, Values
+
+# As much of stderr as helps a reader of an error message; the whole is in the metadata.
+_ERROR_TAIL = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What an executor made of a step.
+
+    A word of `argv` or a value of `environment` that is a key of `files` stands for that file.
+    """
+
+    argv: tuple[str, ...]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    # For a person: the text that will run.
+    preview: str = ""
+
+
+Prepare = Callable[[Step, Values, World], Prepared]
+
+
+@dataclass(frozen=True, slots=True)
+class StepExecutor:
+    """An executor for tools of a single step; `prepare` says what its kind of step starts."""
+
+    prepare: Prepare
+
+    def preview(self, tool: Tool, arguments: Mapping[str, Any], world: World) -> str:
+        plan: Plan = tool.plan
+        return self.preview_step(plan.steps[0], plan.values(arguments), world)
+
+    async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
+        plan: Plan = context.tool.plan
+        refuse_unsupported(context.tool)
+        step = plan.steps[0]
+        completed = await self.run_step(step, plan.values(arguments), context)
+        return result_of(completed, context.tool, step)
+
+    def preview_step(self, step: Step, values: Values, world: World) -> str:
+        with refused_values_named(step):
+            prepared = self.prepare(step, values, world)
+        text = visible(prepared.preview)
+        if step.input is not None:
+            given = step.input.render(values)
+            text += f"\n# stdin: {visible(given if isinstance(given, str) else '')!r}"
+        return text
+
+    async def run_step(self, step: Step, values: Values, context: Context) -> Completed:
+        plan: Plan = context.tool.plan
+        with refused_values_named(step):
+            prepared = self.prepare(step, values, context.world)
+            environment = _environment(plan, step, values, context)
+            cwd = _directory(plan, step, values, context)
+            stdin = _stdin(step, values, context)
+        written = {
+            name: context.session.write(f"{step.name}.{name}", data)
+            for name, data in prepared.files.items()
+        }
+        command = Command(
+            argv=tuple(written.get(word, word) for word in prepared.argv),
+            environment={
+                **environment,
+                **{name: written.get(v, v) for name, v in prepared.environment.items()},
+            },
+            cwd=cwd,
+            stdin=stdin,
+            timeout=_remaining(step, context),
+        )
+        return await context.session.run(command, context.observe)
+
+
+def refuse_unsupported(tool: Tool) -> None:
+    plan: Plan = tool.plan
+    if plan.unsupported:
+        raise ToolError(
+            ErrorCode.UNSUPPORTED_PLATFORM,
+            f"{tool.name} was not run: it uses {' and '.join(plan.unsupported)},"
+            " which this version of Tongs reads but cannot apply yet",
+            hint="remove it from `uses` or `with`, or update Tongs",
+        )
+
+
+class refused_values_named:  # noqa: N801 - reads as a statement: with refused_values_named(step)
+    """Turns a value that a template cannot carry into INVALID_ARGUMENTS."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValueRefused):
+            raise ToolError(
+                ErrorCode.INVALID_ARGUMENTS,
+                f"{error.name} {error.reason}",
+                details={"parameter": error.name, "step": self._step.name},
+            ) from None
+
+
+def result_of(completed: Completed, tool: Tool, step: Step) -> ToolResult:
+    """stdout is the result; stderr and how the process ended go beside it."""
+    metadata = {"exitCode": completed.exit_code, **ending(completed)}
+    output = decoded(completed.stdout)
+    error = failure(completed, tool, f"{tool.name}")
+    return ToolResult(
+        output=output,
+        value=_structured(tool, output),
+        error=error,
+        warnings=losses(completed),
+        metadata=metadata,
+    )
+
+
+def failure(completed: Completed, tool: Tool, subject: str) -> ToolError | None:
+    """What a failed process means, in words; None if it succeeded."""
+    stderr = decoded(completed.stderr).strip()
+    tail = stderr[-_ERROR_TAIL:]
+    details: dict[str, Any] = {"exitCode": completed.exit_code, "stderr": tail}
+    said = f": {tail}" if tail else ""
+    if completed.timed_out:
+        return ToolError(
+            ErrorCode.TIMEOUT,
+            f"{subject} did not finish within {completed.duration:.1f} s"
+            f" and was stopped with everything it had started{said}",
+            details=details,
+            hint="give it more time with --timeout or `timeout:` (milliseconds)",
+        )
+    if completed.signal is not None:
+        return ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"{subject} was ended by {_signal_name(completed.signal)}{said}",
+            details={**details, "signal": completed.signal},
+        )
+    if completed.exit_code:
+        return ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"{subject} failed with exit code {completed.exit_code}{said}",
+            details=details,
+        )
+    return None
+
+
+def ending(completed: Completed) -> dict[str, Any]:
+    """The metadata every process leaves, beyond its exit code."""
+    found: dict[str, Any] = {"stderr": decoded(completed.stderr)}
+    if completed.signal is not None:
+        found["signal"] = completed.signal
+    if completed.timed_out:
+        found["timedOut"] = True
+    if completed.spool is not None:
+        found["outputHandle"] = completed.spool
+        found["outputSize"] = completed.stdout_size + completed.stderr_size
+    return found
+
+
+def losses(completed: Completed) -> list[str]:
+    held = len(completed.stdout) + len(completed.stderr)
+    written = completed.stdout_size + completed.stderr_size
+    if written <= held:
+        return []
+    kept = f", the whole is kept as {completed.spool}" if completed.spool else ""
+    lost = f"; {completed.lost} bytes were lost" if completed.lost else ""
+    return [f"the output was cut: {held} of {written} bytes are here{kept}{lost}"]
+
+
+def _structured(tool: Tool, output: str) -> Any:
+    if tool.output_schema is None:
+        return None
+    import json  # noqa: PLC0415 - only tools that promise a structure
+
+    try:
+        return json.loads(output)
+    except ValueError:
+        return None
+
+
+def _environment(plan: Plan, step: Step, values: Values, context: Context) -> dict[str, str]:
+    """The base, then the tool's own entries, then the step's; each sees those before it."""
+    environment = {**context.world.environment, "TMPDIR": context.session.scratch}
+    for entries in (plan.environment, step.environment):
+        added = {
+            name: template.render(values, environment=environment) for name, template in entries
+        }
+        environment.update({n: v for n, v in added.items() if isinstance(v, str)})
+    return environment
+
+
+def _directory(plan: Plan, step: Step, values: Values, context: Context) -> str:
+    place = context.world.place
+    template = step.working_directory or plan.working_directory
+    if template is None:
+        project = place.project
+        return place.cwd if project is None or _inside(place.cwd, project) else project
+    given = template.render(values)
+    if given is ABSENT or not isinstance(given, str) or not given:
+        return place.cwd
+    if "\0" in given:
+        raise ToolError(ErrorCode.INVALID_PATH, "a NUL cannot stand in a working directory")
+    home = context.world.environment.get("HOME", "/")
+    expanded = home + given[1:] if given == "~" or given.startswith("~/") else given
+    base = context.tool.origin.project or place.cwd
+    directory = os.path.normpath(os.path.join(base, expanded))
+    if template.names:
+        _keep_inside(directory, context)
+    if not os.path.isdir(directory):
+        raise ToolError(
+            ErrorCode.FILE_NOT_FOUND,
+            f"the working directory {directory} of {context.tool.name} does not exist",
+            hint="create it, or change `working-directory`",
+        )
+    return directory
+
+
+def _keep_inside(directory: str, context: Context) -> None:
+    """A caller chose part of this path: links are followed first, then it must be granted."""
+    allowed = context.permissions
+    roots = [context.world.place.root, *allowed.read, *allowed.write]
+    real = os.path.realpath(directory)
+    if not any(_inside(real, os.path.realpath(root)) for root in roots):
+        raise ToolError(
+            ErrorCode.INVALID_PATH,
+            f"{context.tool.name} may not work in {directory}",
+            details={"allowed": roots},
+            hint="grant it with `permissions: {fs: {read: […]}}` in the definition",
+        )
+
+
+def _stdin(step: Step, values: Values, context: Context) -> bytes:
+    if step.input is None:
+        return context.call.input
+    # `input` gets a step's output whole, with the final newline that references lose.
+    whole = {**values, **context.whole_outputs}
+    given = step.input.render(whole)
+    return given.encode("utf-8", "surrogateescape") if isinstance(given, str) else b""
+
+
+def _remaining(step: Step, context: Context) -> float | None:
+    left = None if context.deadline is None else max(0.0, context.deadline - time.monotonic())
+    bounds = [bound for bound in (left, step.timeout) if bound is not None]
+    return min(bounds, default=None)
+
+
+def _inside(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _signal_name(number: int) -> str:
+    import signal  # noqa: PLC0415 - only for the message
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

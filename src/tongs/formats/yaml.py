@@ -1,0 +1,192 @@
+"""Shape 1: a YAML file with a command, a script or steps (seed 000)."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping
+
+from tongs.core.annotations import Any
+from tongs.core.errors import DefinitionInvalid
+from tongs.core.permissions import Permissions
+from tongs.core.record import replace
+from tongs.core.tool import Level, Origin, Tool
+from tongs.formats import yaml_parameters
+from tongs.formats.yaml_steps import Compiler, Host, Path
+from tongs.schema.document import Document
+from tongs.template.plan import Plan, Process, Script
+
+SCHEMA = "tool.yaml"
+ENDINGS = (".yaml", ".yml")
+DEFAULT_TIMEOUT = 60.0
+
+# Validated, but honoured only from a later version on: a call that needs one says so.
+_NOT_YET = {
+    ("uses", "config"): "a named config",
+    ("uses", "configs"): "named configs",
+    ("uses", "profile"): "a profile",
+    ("uses", "profiles"): "profiles",
+    ("uses", "mcp"): "an MCP server",
+    ("uses", "mcps"): "MCP servers",
+    ("with", "config"): "an inline config",
+    ("with", "mcps"): "inline MCP servers",
+}
+
+
+def load(document: Document, origin: Origin, host: Host, *, checked: bool = False) -> Tool:
+    """The tool a document defines. Raises DefinitionInvalid with everything that is wrong.
+
+    `checked` says that these very bytes have been loaded before without a problem, so that the
+    schema, the defaults and the program texts need not be looked at again.
+    """
+    if not checked:
+        _check_schema(document)
+    return _load(document, document.data, (), origin, host, checked)
+
+
+def name_of(document: Document) -> str:
+    """The name in the file, or else the file's own."""
+    data = document.data
+    declared = data.get("name") if isinstance(data, dict) else None
+    stem = os.path.splitext(os.path.basename(document.source))[0]
+    return declared if isinstance(declared, str) and declared else stem
+
+
+def _check_schema(document: Document) -> None:
+    from tongs.schema.check_document import check_document  # noqa: PLC0415 - first load only
+
+    if problems := check_document(document, SCHEMA):
+        raise DefinitionInvalid(problems)
+
+
+def _load(
+    document: Document,
+    data: Mapping[str, Any],
+    path: Path,
+    origin: Origin,
+    host: Host,
+    checked: bool,
+) -> Tool:
+    parameters = data.get("parameters") or {}
+    schema = yaml_parameters.input_schema(parameters)
+    compiler = Compiler(document, yaml_parameters.slots(parameters), host, checked)
+    if not checked:
+        compiler.problems += yaml_parameters.problems(document, (*path, "parameters"), schema)
+        _check_output_schema(compiler, data, path)
+    plan = compiler.plan(data, path)
+    _refuse_raw_in_read_tools(compiler, data, path)
+    helpers = _helpers(document, data, path, origin, host, compiler)
+    if plan is None or compiler.problems:
+        raise DefinitionInvalid(compiler.problems)
+    permissions = data.get("permissions")
+    approval = data.get("approval") or {}
+    return Tool(
+        name=str(data.get("name") or name_of(document)),
+        description=str(data.get("description") or ""),
+        input_schema=schema,
+        output_schema=_output_schema(data),
+        executor=_executor(plan),
+        plan=replace(plan, uses=_used_tools(data), unsupported=_unsupported(data)),
+        tags=tuple(data.get("tags") or ()),
+        platforms=tuple(data.get("platforms") or ()),
+        permissions=None if permissions is None else Permissions.from_data(permissions),
+        limits=_limits(data),
+        timeout=data["timeout"] / 1000 if "timeout" in data else DEFAULT_TIMEOUT,
+        requires_approval=bool(approval.get("required", False)),
+        approval_reason=str(approval.get("reason") or ""),
+        examples=tuple(data.get("examples") or ()),
+        version=str(data.get("version") or ""),
+        idempotent=bool(data.get("idempotent", False)),
+        origin=origin,
+        helpers=helpers,
+        raw_parameters=tuple(sorted(compiler.raw_names)),
+    )
+
+
+def _helpers(
+    document: Document,
+    data: Mapping[str, Any],
+    path: Path,
+    origin: Origin,
+    host: Host,
+    compiler: Compiler,
+) -> dict[str, Tool]:
+    """The tools of `with.tools`: private to this one."""
+    helpers: dict[str, Tool] = {}
+    for index, entry in enumerate((data.get("with") or {}).get("tools") or ()):
+        where = (*path, "with", "tools", index)
+        if not entry.get("name"):
+            compiler.problem(where, "an inline tool needs a name")
+            continue
+        if entry["name"] in helpers:
+            compiler.problem(where, f"there are two inline tools `{entry['name']}`")
+        try:
+            helpers[entry["name"]] = _load(document, entry, where, origin, host, compiler.checked)
+        except DefinitionInvalid as invalid:
+            compiler.problems += invalid.problems
+    return helpers
+
+
+def _refuse_raw_in_read_tools(compiler: Compiler, data: Mapping[str, Any], path: Path) -> None:
+    """RAW is code; a tool that claims only to read must bound what code it takes."""
+    tags = data.get("tags") or ()
+    if Level.READ not in tags or Level.WRITE in tags or Level.RUN in tags:
+        return
+    for name in sorted(compiler.raw_names):
+        slot = compiler.slots[name]
+        if not (slot.harmless or slot.patterned):
+            compiler.problem(
+                (*path, "tags"),
+                f"{{RAW:{name}}} lets any caller run code, but the tool is tagged read",
+                hint=f"give {name} an `enum` or `pattern`, drop RAW, or tag the tool `run`",
+                rule="raw-in-read-tool",
+            )
+
+
+def _executor(plan: Plan) -> str:
+    if plan.several:
+        return "steps"
+    action = plan.steps[0].action
+    if isinstance(action, Process):
+        return "process"
+    return "script" if isinstance(action, Script) else "steps"
+
+
+def _limits(data: Mapping[str, Any]) -> dict[str, Any]:
+    wanted = data.get("limits")
+    if not wanted:
+        return {}
+    from tongs.schema.units import limits  # noqa: PLC0415 - few tools set limits
+
+    return limits(wanted)
+
+
+def _output_schema(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    outputs = data.get("outputs") or {}
+    # `format: json` alone promises JSON of any kind.
+    anything: Mapping[str, Any] | None = {} if outputs.get("format") == "json" else None
+    return outputs.get("schema", anything)
+
+
+def _check_output_schema(compiler: Compiler, data: Mapping[str, Any], path: Path) -> None:
+    from tongs.schema.check import SchemaInvalid, check_schema  # noqa: PLC0415 - first load only
+
+    try:
+        check_schema(_output_schema(data) or {})
+    except SchemaInvalid as invalid:
+        compiler.problem((*path, "outputs", "schema", *invalid.path), invalid.message)
+
+
+def _used_tools(data: Mapping[str, Any]) -> tuple[str, ...]:
+    uses = data.get("uses") or {}
+    single = [uses["tool"]] if uses.get("tool") else []
+    return tuple(dict.fromkeys([*single, *(uses.get("tools") or ())]))
+
+
+def _unsupported(data: Mapping[str, Any]) -> tuple[str, ...]:
+    missing = [
+        words for (block, key), words in _NOT_YET.items() if (data.get(block) or {}).get(key)
+    ]
+    steps = data.get("steps") or [data]
+    if any("mcp" in step for step in steps):
+        missing.append("a tool of an MCP server")
+    return tuple(missing)

@@ -1,0 +1,324 @@
+"""The path of one call: find, validate, decide, approve, execute, normalise, record.
+
+This file is the program. Every surface, every nested call and every test goes through `run`, which
+never raises: whatever stops a call, the answer is a `ToolResult` and there is an audit record.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from tongs.core.annotations import Any, Protocol
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
+from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.decision import Decision, Verdict
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.execution import (
+    Context,
+    Executor,
+    Invoke,
+    Observer,
+    Policy,
+    Sandbox,
+    Waiter,
+    World,
+)
+from tongs.core.permissions import Limits, Permissions
+from tongs.core.record import dataclass, replace
+from tongs.core.result import ToolResult
+from tongs.core.scope import Scope
+from tongs.core.tool import Tool
+from tongs.output import redacted, redacted_data
+
+# A helper of a helper of a helper … : deeper than this is a mistake or an attack.
+DEEPEST_NESTING = 8
+
+
+class Audit(Protocol):
+    """Keeps what happened. Each method appends one record and never raises."""
+
+    def approved(self, call: ToolCall, tool: Tool, response: ApprovalResponse) -> None: ...
+
+    def ended(
+        self, call: ToolCall, tool: Tool | None, result: ToolResult, *, started: bool
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What the person's config and the caller leave of a tool's wishes."""
+
+    permissions: Permissions
+    limits: Limits
+    timeout: float | None
+    # The secrets the tool declared, by name; only these are injected, and all are redacted.
+    secrets: Mapping[str, str]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a runtime wires together once. Every part is replaceable behind its Protocol."""
+
+    find: Callable[[ToolCall, Scope], Tool]
+    validate: Callable[[Tool, Mapping[str, Any]], dict[str, Any]]
+    decide: Callable[[ToolCall, Tool], Verdict]
+    allow: Callable[[ToolCall, Tool], Allowance]
+    executors: Mapping[str, Executor]
+    sandbox: Sandbox
+    audit: Audit
+    world: Callable[[Tool, Allowance], World]
+    unexpected: Callable[[Exception], ToolError]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where a call came in: who can be asked there, who watches, and how waiting is done."""
+
+    waiter: Waiter
+    approver: Approver | None = None
+    observe: Observer = lambda event: None
+    scope: Scope = Scope.ANY
+    timeout: float | None = None
+    deadline: float | None = None
+
+
+async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
+    """Carry out one call from the first check to the audit record."""
+    begun = time.monotonic()
+    tool: Tool | None = None
+    allowance: Allowance | None = None
+    started = False
+    try:
+        tool = find(call, parts, door)
+        call = replace(call, arguments=parts.validate(tool, call.arguments))
+        allowance = parts.allow(call, tool)
+        verdict = decide(call, tool, parts)
+        asked = call
+        if verdict.decision is Decision.ASK:
+            call = await approve(call, tool, verdict, allowance, parts, door)
+        started = True
+        result = await execute(call, tool, allowance, parts, door)
+        if call is not asked:
+            result = _with_metadata(result, {"modifiedArguments": dict(call.arguments)})
+    except ToolError as error:
+        result = ToolResult(error=error)
+    except KeyboardInterrupt:
+        result = ToolResult(error=_cancelled(call))
+    except Exception as error:  # the one place that may: a call never raises at its caller
+        result = ToolResult(error=parts.unexpected(error))
+    except BaseException:
+        record(call, tool, ToolResult(error=_cancelled(call)), allowance, parts, started=started)
+        raise  # an event loop must see its own cancellation
+    result = normalise(result, tool, allowance)
+    result = _finished(result, call, begun)
+    record(call, tool, result, allowance, parts, started=started)
+    return result
+
+
+def find(call: ToolCall, parts: Parts, door: Door) -> Tool:
+    """Step 1. A tool for another system is found, and refused."""
+    tool = parts.find(call, door.scope)
+    if len(call.caller.chain) >= DEEPEST_NESTING:
+        raise ToolError(
+            ErrorCode.INVALID_DEFINITION,
+            f"{' > '.join(call.caller.chain)} > {tool.name} is nested too deeply",
+            hint=f"a tool may call tools up to {DEEPEST_NESTING} deep",
+        )
+    return tool
+
+
+def decide(call: ToolCall, tool: Tool, parts: Parts) -> Verdict:
+    """Step 3. A denial ends the call here, before anything was started."""
+    verdict = parts.decide(call, tool)
+    if verdict.decision is Decision.DENY:
+        raise ToolError(
+            verdict.code,
+            f"{tool.name} was not run: {verdict.reason}",
+            details={"rule": verdict.rule},
+            blocked_by=verdict.blocked_by,
+            hint=verdict.hint,
+        )
+    return verdict
+
+
+async def approve(
+    call: ToolCall, tool: Tool, verdict: Verdict, allowance: Allowance, parts: Parts, door: Door
+) -> ToolCall:
+    """Step 4. Edited arguments go back through steps 2 and 3, once; no answer is a denial."""
+    response = None
+    if door.approver is not None:
+        response = await door.approver(_request(call, tool, verdict, allowance, parts))
+    if response is None:
+        raise ToolError(
+            ErrorCode.APPROVAL_DENIED,
+            f"{tool.name} was not run: {verdict.reason}, and nobody could be asked",
+            details={"rule": verdict.rule},
+            blocked_by=BlockedBy.APPROVAL,
+            hint=_how_to_approve(call, tool),
+        )
+    if not response.approved:
+        raise ToolError(
+            ErrorCode.APPROVAL_DENIED,
+            f"{tool.name} was not run: {response.approver or 'the person'} denied it"
+            + (f" ({response.reason})" if response.reason else ""),
+            details={"rule": verdict.rule, "reason": response.reason},
+            blocked_by=BlockedBy.APPROVAL,
+        )
+    if response.modified_args is not None:
+        call = replace(call, arguments=parts.validate(tool, response.modified_args))
+        decide(call, tool, parts)
+    parts.audit.approved(call, tool, response)
+    return call
+
+
+async def execute(
+    call: ToolCall, tool: Tool, allowance: Allowance, parts: Parts, door: Door
+) -> ToolResult:
+    """Step 5. One session holds every process of the call, and ends with it."""
+    deadline = _deadline(allowance, door)
+    policy = _policy(call, tool, allowance)
+    world = parts.world(tool, allowance)
+    session = parts.sandbox.open(policy, door.waiter)
+    try:
+        context = Context(
+            call=call,
+            tool=tool,
+            world=world,
+            session=session,
+            deadline=deadline,
+            observe=door.observe,
+            invoke=_nested(call, tool, allowance, parts, replace(door, deadline=deadline)),
+            permissions=allowance.permissions,
+        )
+        result = await parts.executors[tool.executor].execute(call.arguments, context)
+        walls = {"enforced": list(session.enforced), "notEnforced": list(session.not_enforced)}
+        return _with_metadata(result, walls)
+    finally:
+        session.close()
+
+
+def normalise(result: ToolResult, tool: Tool | None, allowance: Allowance | None) -> ToolResult:
+    """Step 6. What the output promised is checked; no secret leaves in any part of the result."""
+    if tool is not None and tool.output_schema is not None and result.ok:
+        result = _checked_output(result, tool.output_schema)
+    secrets = () if allowance is None else tuple(allowance.secrets.values())
+    return _redacted_result(result, secrets) if secrets else result
+
+
+def record(
+    call: ToolCall,
+    tool: Tool | None,
+    result: ToolResult,
+    allowance: Allowance | None,
+    parts: Parts,
+    *,
+    started: bool,
+) -> None:
+    """Step 7. Also for a call that steps 1 to 4 stopped."""
+    secrets = () if allowance is None else tuple(allowance.secrets.values())
+    if secrets:
+        arguments = {str(k): redacted_data(v, secrets) for k, v in call.arguments.items()}
+        call = replace(call, arguments=arguments)
+    parts.audit.ended(call, tool, result, started=started)
+
+
+def _checked_output(result: ToolResult, schema: Mapping[str, Any]) -> ToolResult:
+    """A mismatch is a warning: the work is done, and its output may still be of use."""
+    from tongs.schema.check import violations  # noqa: PLC0415 - few tools promise a structure
+
+    found = [f"the output does not fit its schema: {v}" for v in violations(schema, result.value)]
+    return replace(result, warnings=(*result.warnings, *found)) if found else result
+
+
+def _redacted_result(result: ToolResult, secrets: tuple[str, ...]) -> ToolResult:
+    error = result.error
+    if error is not None:
+        error = ToolError(
+            error.code,
+            redacted(error.message, secrets),
+            details={k: redacted_data(v, secrets) for k, v in error.details.items()},
+            blocked_by=error.blocked_by,
+        )
+    return ToolResult(
+        tool_call_id=result.tool_call_id,
+        output=redacted(result.output, secrets),
+        value=redacted_data(result.value, secrets),
+        error=error,
+        warnings=[redacted(warning, secrets) for warning in result.warnings],
+        metadata={k: redacted_data(v, secrets) for k, v in result.metadata.items()},
+    )
+
+
+def _nested(call: ToolCall, tool: Tool, allowance: Allowance, parts: Parts, door: Door) -> Invoke:
+    """The one way a tool calls another: the same pipeline, under the outer call's permissions."""
+    caller = Caller(
+        kind=CallerKind.TOOL,
+        name=tool.name,
+        chain=(*call.caller.chain, tool.name),
+        ceiling=allowance.permissions,
+        level=tool.level.value,
+        agreed=call.caller.agreed,
+    )
+
+    async def invoke(name: str, arguments: Mapping[str, Any], stdin: bytes) -> ToolResult:
+        inner = ToolCall(call.id, name, arguments, caller, stdin)
+        helper = tool.helpers.get(name)
+        finder = parts if helper is None else replace(parts, find=lambda _call, _scope: helper)
+        return await run(inner, finder, replace(door, timeout=None, scope=Scope.ANY))
+
+    return invoke
+
+
+def _request(
+    call: ToolCall, tool: Tool, verdict: Verdict, allowance: Allowance, parts: Parts
+) -> ApprovalRequest:
+    world = parts.world(tool, allowance)
+    return ApprovalRequest(
+        step_id=call.id,
+        tool=tool.name,
+        args=call.arguments,
+        reason=verdict.reason,
+        rule=verdict.rule,
+        preview=parts.executors[tool.executor].preview(tool, call.arguments, world),
+        caller=call.caller,
+        permissions=allowance.permissions,
+        not_enforced=tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance))),
+        raw_parameters=tool.raw_parameters,
+        input_schema=tool.input_schema,
+    )
+
+
+def _policy(call: ToolCall, tool: Tool, allowance: Allowance) -> Policy:
+    project = tool.origin.project or ""
+    return Policy(allowance.permissions, allowance.limits, project, call_id=call.id)
+
+
+def _how_to_approve(call: ToolCall, tool: Tool) -> str:
+    if call.caller.kind is CallerKind.PERSON:
+        return "run it on a terminal, or add --yes"
+    if call.caller.kind is CallerKind.PROGRAM:
+        return f'pass approver=… to the call, or auto_approve=["{tool.name}"] to Runtime.open'
+    return f"a person can allow it with --auto-approve {tool.name} or security.auto_approve"
+
+
+def _deadline(allowance: Allowance, door: Door) -> float | None:
+    timeout = door.timeout if door.timeout is not None else allowance.timeout
+    own = None if timeout is None else time.monotonic() + timeout
+    ends = [moment for moment in (own, door.deadline) if moment is not None]
+    return min(ends, default=None)
+
+
+def _cancelled(call: ToolCall) -> ToolError:
+    return ToolError(ErrorCode.CANCELLED, f"{call.name} was cancelled")
+
+
+def _with_metadata(result: ToolResult, added: Mapping[str, Any]) -> ToolResult:
+    return replace(result, metadata={**result.metadata, **added})
+
+
+def _finished(result: ToolResult, call: ToolCall, begun: float) -> ToolResult:
+    duration = round((time.monotonic() - begun) * 1000, 3)
+    timed = {"durationMs": duration, **result.metadata}
+    return replace(result, tool_call_id=call.id, metadata=timed)

@@ -1,0 +1,113 @@
+"""Definitions as files: written, removed, accepted. What a person does to tools, not with them."""
+
+from __future__ import annotations
+
+import os
+
+from tongs.audit.log import AuditLog, keep_out_of_history
+from tongs.config.places import Places
+from tongs.core.digest import digest_of
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.record import dataclass
+from tongs.core.scope import Scope
+from tongs.core.tool import Origin, Tool
+from tongs.runtime.catalogue import Catalogue
+from tongs.store.files import write_whole
+from tongs.store.trust import Accepted, TrustStore
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    places: Places
+    catalogue: Catalogue
+    trust: TrustStore
+    audit: AuditLog
+
+    def text(self, tool: Tool) -> str:
+        """The definition as it stands in its file now."""
+        return self.catalogue.read(tool.origin.path).decode("utf-8", "replace")
+
+    def accepted_text(self, tool: Tool) -> str | None:
+        """What the person accepted last time at this place, for showing the difference."""
+        accepted = self.trust.accepted_text(tool.origin.path)
+        return None if accepted is None else accepted.decode("utf-8", "replace")
+
+    def accept(self, tool: Tool) -> None:
+        """Accept the very bytes this tool was loaded from."""
+        data = self.catalogue.read(tool.origin.path)
+        if digest_of(data) != tool.origin.digest:
+            raise ToolError(
+                ErrorCode.UNTRUSTED,
+                f"{tool.origin.path} changed while you were reading it",
+                hint=f"look again: tongs trust {tool.name}",
+            )
+        self.trust.accept(tool.origin.path, tool.origin.digest, data)
+        self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
+
+    def accept_config(self, path: str, seen: bytes) -> None:
+        """Accept a project's config.yml as it was shown."""
+        if self.catalogue.read(path) != seen:
+            raise ToolError(
+                ErrorCode.UNTRUSTED, f"{path} changed while you were reading it", hint="look again"
+            )
+        self.trust.accept(path, digest_of(seen), seen, kind="config")
+        self.audit.trusted(path, "user", digest_of(seen)[:16])
+
+    def revoke(self, path: str) -> bool:
+        return self.trust.revoke(path)
+
+    def accepted(self) -> list[Accepted]:
+        return self.trust.accepted()
+
+    def write(self, name: str, text: str, scope: Scope, *, force: bool = False) -> str:
+        """Write a definition that loads; the person who wrote it has thereby accepted it.
+
+        Raises DefinitionInvalid before anything is written, ToolError if it exists already.
+        """
+        path = os.path.join(self.places.folder_for_writing(scope), f"{name}.yaml")
+        data = text.encode("utf-8")
+        tool = self.catalogue.load(path, Origin(scope=scope), data)
+        self._refuse_to_replace(name, path, scope, force=force)
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        if scope is Scope.LOCAL:
+            keep_out_of_history(os.path.dirname(os.path.dirname(path)))
+        write_whole(path, data, mode=0o644)
+        if scope is Scope.LOCAL:
+            self.trust.accept(path, tool.origin.digest, data)
+        self.audit.created(name, "user", tool.permissions)
+        return path
+
+    def remove(self, name: str, scope: Scope) -> str:
+        """Delete the file that answers to a name; the path it had."""
+        entry = self.catalogue.entry(name, scope)
+        if entry.family != "tongs":
+            raise ToolError(
+                ErrorCode.PERMISSION_DENIED,
+                f"{entry.path} belongs to {entry.family}; Tongs only reads it",
+                hint="remove it with the program that owns it",
+            )
+        try:
+            os.unlink(entry.path)
+        except OSError as error:
+            raise ToolError(
+                ErrorCode.PERMISSION_DENIED, f"{entry.path} was not removed: {error.strerror}"
+            ) from None
+        self.trust.revoke(entry.path)
+        self.audit.removed(entry.name, "user")
+        return entry.path
+
+    def _refuse_to_replace(self, name: str, path: str, scope: Scope, *, force: bool) -> None:
+        taken = [e.path for e in self.catalogue.entries(scope) if e.name == name]
+        others = [other for other in taken if other != path]
+        if others:
+            raise ToolError(
+                ErrorCode.INVALID_ARGUMENTS,
+                f"{others[0]} already defines `{name}` in {scope} scope",
+                hint="choose another name, or remove that one first",
+            )
+        if os.path.lexists(path) and not force:
+            raise ToolError(
+                ErrorCode.INVALID_ARGUMENTS,
+                f"{path} already exists",
+                hint="add --force to replace it",
+            )

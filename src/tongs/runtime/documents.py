@@ -1,0 +1,58 @@
+"""YAML files as data, parsed once for the same bytes."""
+
+from __future__ import annotations
+
+from tongs.core.digest import digest_of
+from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.record import replace
+from tongs.schema.document import MAX_BYTES, Document, parse
+from tongs.store.cache import DefinitionCache
+from tongs.store.files import read_whole
+
+
+class Documents:
+    def __init__(self, cache: DefinitionCache) -> None:
+        self._cache = cache
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file; ToolError if it cannot be read."""
+        try:
+            data = read_whole(path, MAX_BYTES)
+        except OSError as error:
+            raise ToolError(
+                ErrorCode.INVALID_DEFINITION, f"{path} cannot be read: {error.strerror}"
+            ) from None
+        if data is None:
+            raise ToolError(ErrorCode.TOOL_NOT_FOUND, f"{path} is no longer there")
+        return data
+
+    def parsed(self, data: bytes, path: str, schema: str) -> Document:
+        """The document; its `checked` is `schema` where these bytes were found good before."""
+        cached = self._cache.get(_key(digest_of(data), schema))
+        if cached is not None:
+            return Document.from_cache({**cached, "source": path})
+        return parse(data, path)
+
+    def keep(self, document: Document, schema: str) -> None:
+        """Remember that a document was checked, as what, and found good."""
+        checked = replace(document, checked=schema)
+        self._cache.put(_key(document.digest, schema), checked.to_cache())
+
+    def config(self, path: str) -> Document:
+        """A config file, checked."""
+        from tongs.schema.check_document import require_valid  # noqa: PLC0415 - first time only
+
+        try:
+            data = self.read(path)
+        except ToolError as error:
+            raise DefinitionInvalid([Problem(path, error.message)]) from None
+        document = self.parsed(data, path, "config")
+        if not document.checked:
+            document = require_valid(document, "config")
+            self.keep(document, "config")
+        return document
+
+
+def _key(digest: str, schema: str) -> str:
+    # The same bytes may be good as one thing and bad as another.
+    return f"{digest}.{schema}"

@@ -1,0 +1,172 @@
+"""Makes the parts of a pipeline from a place and its settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from tongs.config.environment import base_environment
+from tongs.config.places import Places
+from tongs.config.settings import Settings
+from tongs.core.annotations import Any
+from tongs.core.call import ToolCall
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.execution import Place, Sandbox, World
+from tongs.core.permissions import Permissions
+from tongs.core.record import dataclass
+from tongs.core.scope import Scope
+from tongs.core.tool import Tool
+from tongs.pipeline import Allowance
+from tongs.policy.permissions import effective
+from tongs.registry import ToolRegistry
+from tongs.schema.check import validated
+from tongs.store.log import Log
+
+_PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
+
+# Until a session gives the call a temporary folder of its own.
+_TEMPORARY = "/tmp"
+
+
+def platform() -> str:
+    return _PLATFORMS.get(sys.platform, sys.platform)
+
+
+def default_shell(settings: Settings, host: Mapping[str, str]) -> str:
+    """bash where there is one, else sh; the config may say otherwise."""
+    configured = settings.interpreters.get("default_shell")
+    if configured:
+        return configured
+    if platform() == "windows":
+        return "pwsh" if _on_path("pwsh.exe", host) else "cmd"
+    return "bash" if _on_path("bash", host) else "sh"
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """The callables of `pipeline.Parts`, with what they need to know about this place."""
+
+    places: Places
+    settings: Settings
+    host: Mapping[str, str]
+    registry: ToolRegistry
+    log: Log
+
+    @property
+    def place(self) -> Place:
+        return Place(self.places.cwd, self.places.project)
+
+    def sandbox(self, *, single_thread: bool) -> Sandbox:
+        from tongs.sandbox.limits import LimitsSandbox  # noqa: PLC0415 - listing starts nothing
+        from tongs.store.spool import Spool  # noqa: PLC0415 - as above
+
+        spool = Spool(os.path.join(self.places.state, "spool"))
+        return LimitsSandbox(direct=single_thread, spool=spool)
+
+    def find(self, call: ToolCall, scope: Scope) -> Tool:
+        tool = self.registry.get(call.name, scope)
+        if tool.platforms and platform() not in tool.platforms:
+            raise ToolError(
+                ErrorCode.UNSUPPORTED_PLATFORM,
+                f"{tool.name} was not run: it is for {', '.join(tool.platforms)},"
+                f" this is {platform()}",
+            )
+        return tool
+
+    def validate(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            checked: dict[str, Any] = validated(tool.input_schema, dict(arguments))
+        except ToolError as error:
+            raise ToolError(
+                error.code,
+                f"{tool.name} was not run: {error.message}",
+                details=error.details,
+                blocked_by=error.blocked_by,
+                hint=_right_call(tool, error.details["violations"]),
+            ) from None
+        return checked
+
+    def allow(self, call: ToolCall, tool: Tool) -> Allowance:
+        grants = self.settings.tools.get(tool.name)
+        permissions = effective(tool, call, self.place, grants)
+        return Allowance(
+            permissions=permissions,
+            limits=self.settings.limits_for(tool.name, tool.limits),
+            timeout=self.settings.timeout_for(tool.name, tool.timeout),
+            secrets=self._secrets(permissions, tool),
+            environment=self._granted(grants.environment) if grants else {},
+        )
+
+    def world(self, tool: Tool, allowance: Allowance) -> World:
+        environment = {
+            **base_environment(self.host, _TEMPORARY),
+            **allowance.environment,
+            **allowance.secrets,
+        }
+        return World(self.place, environment, self._interpreters(), platform())
+
+    def unexpected(self, error: Exception) -> ToolError:
+        mark = self.log.traceback(error)
+        return ToolError(
+            ErrorCode.INTERNAL_ERROR,
+            f"something in Tongs itself went wrong ({type(error).__name__}), id {mark}",
+            details={"id": mark, "log": self.log.path},
+            hint=f"please report it with the lines of {self.log.path} that start at id={mark}",
+        )
+
+    def _interpreters(self) -> dict[str, str]:
+        home = self.places.home
+        return {
+            name: home + program[1:] if program.startswith("~/") else program
+            for name, program in self.settings.interpreters.items()
+        }
+
+    def _granted(self, environment: Mapping[str, str | None]) -> dict[str, str]:
+        """`envs` of the config: a text sets the variable, null lets the tool inherit it."""
+        granted = {
+            name: self.host.get(name) if value is None else value
+            for name, value in environment.items()
+        }
+        return {name: value for name, value in granted.items() if value is not None}
+
+    def _secrets(self, permissions: Permissions, tool: Tool) -> dict[str, str]:
+        missing = [
+            secret.name
+            for secret in permissions.secrets
+            if secret.required and not self.host.get(secret.name)
+        ]
+        if missing:
+            raise ToolError(
+                ErrorCode.SECRET_MISSING,
+                f"{tool.name} was not run: it needs {', '.join(missing)} in the environment",
+                details={"missing": missing},
+                hint=f"export {missing[0]}=… and run it again",
+            )
+        names = [secret.name for secret in permissions.secrets]
+        return {name: self.host[name] for name in names if name in self.host}
+
+
+def _right_call(tool: Tool, violations: Sequence[Mapping[str, Any]]) -> str:
+    """The command with the arguments that were wrong, each with a value that would do."""
+    properties = tool.input_schema["properties"]
+    wrong = dict.fromkeys(violation["path"][0] for violation in violations if violation["path"])
+    examples = [
+        f" --param {name}={_example(properties[name])}" for name in wrong if name in properties
+    ]
+    if not examples:
+        return f"tongs tool get {tool.name} shows its parameters"
+    return f"tongs tool run {tool.name}{''.join(examples)}"
+
+
+def _example(schema: Mapping[str, Any]) -> str:
+    for value in (schema.get("default"), *schema.get("enum", ())):
+        if isinstance(value, str | int | float):
+            return str(value)
+    kinds = {"integer": "3", "number": "3", "boolean": "true", "array": "'[…]'", "object": "'{…}'"}
+    return kinds.get(str(schema.get("type")), "TEXT")
+
+
+def _on_path(program: str, host: Mapping[str, str]) -> bool:
+    folders = host.get("PATH", os.defpath).split(os.pathsep)
+    return any(os.access(os.path.join(folder, program), os.X_OK) for folder in folders if folder)

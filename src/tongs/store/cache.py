@@ -1,0 +1,103 @@
+"""Parsed definitions by the hash of their bytes, and what a folder's listing needs, by file stamps.
+
+Both only save work: a missing, broken or outdated entry is made again. What runs is always read
+from its own file, and found here only under the hash of those very bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from tongs._version import __version__
+from tongs.core.annotations import Any
+from tongs.core.digest import digest_of
+from tongs.store.files import private_folder, read_whole, write_whole
+
+_LARGEST = 64 * 1024 * 1024
+
+
+class DefinitionCache:
+    """`variant` names everything besides the bytes that a verdict depends on."""
+
+    def __init__(self, state: str, variant: str) -> None:
+        self._folder = os.path.join(state, "cache", f"{__version__}-{variant}")
+        # What is on disk, as far as this process has read or written it.
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        found = _read(self._path("definitions", digest))
+        return found if isinstance(found, dict) else None
+
+    def put(self, digest: str, document: dict[str, Any]) -> None:
+        _write(self._path("definitions", digest), document)
+
+    def rows(
+        self, folder: str, belongs: Callable[[str], bool], make: Callable[[str], dict[str, Any]]
+    ) -> list[tuple[str, dict[str, Any]]]:
+        """Path and row of each definition in `folder`; `make` makes the new and changed ones."""
+        before = self._rows.get(folder)
+        if before is None:
+            before = self._kept_rows(folder)
+        after: dict[str, Any] = {}
+        for name, stamp in _stamped(folder, belongs):
+            row = before.get(name)
+            if row is None or row[0] != stamp:
+                row = [stamp, make(os.path.join(folder, name))]
+            after[name] = row
+        if after != before:
+            _write(self._place(folder), {"folder": folder, "rows": after})
+        self._rows[folder] = after
+        return [(os.path.join(folder, name), after[name][1]) for name in sorted(after)]
+
+    def _kept_rows(self, folder: str) -> dict[str, Any]:
+        kept = _read(self._place(folder))
+        fits = isinstance(kept, dict) and kept.get("folder") == folder
+        return kept["rows"] if fits and isinstance(kept.get("rows"), dict) else {}
+
+    def _place(self, folder: str) -> str:
+        return self._path("folders", _key(folder))
+
+    def _path(self, kind: str, key: str) -> str:
+        return os.path.join(self._folder, kind, f"{key}.json")
+
+
+def _stamped(folder: str, belongs: Callable[[str], bool]) -> Iterator[tuple[str, list[int]]]:
+    """Each file with what changes when its content does."""
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if belongs(entry.name):
+                with suppress(OSError):  # removed meanwhile, or a dangling link
+                    stat = entry.stat()
+                    yield (
+                        entry.name,
+                        [
+                            stat.st_size,
+                            stat.st_mtime_ns,
+                            stat.st_ctime_ns,
+                            stat.st_ino,
+                            stat.st_mode,
+                            stat.st_uid,
+                        ],
+                    )
+
+
+def _key(folder: str) -> str:
+    return digest_of(os.fsencode(folder))[:32]
+
+
+def _read(path: str) -> Any:
+    try:
+        data = read_whole(path, _LARGEST)
+        return None if data is None else json.loads(data)
+    except (OSError, ValueError):
+        return None
+
+
+def _write(path: str, data: Any) -> None:
+    # A cache that cannot be written (full disk, read-only home) must not stop the call.
+    with suppress(OSError, ValueError):
+        private_folder(os.path.dirname(path))
+        write_whole(path, json.dumps(data, separators=(",", ":")).encode(), sync=False)

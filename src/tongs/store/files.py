@@ -1,0 +1,66 @@
+"""Files that are whole or not there: written beside, synced, renamed."""
+
+from __future__ import annotations
+
+import os
+
+
+def write_whole(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
+    """Replace `path` by `data` so that no reader ever sees half of it."""
+    folder = os.path.dirname(path)
+    beside = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(6).hex()}.part")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        try:
+            _write_all(descriptor, data)
+            if sync:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+    if sync:
+        _sync_folder(folder)
+
+
+def private_folder(path: str) -> str:
+    """A folder of ours that nobody else can look into, nor into any that had to be made above."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        private_folder(os.path.dirname(path))
+        private_folder(path)
+    return path
+
+
+def read_whole(path: str, limit: int) -> bytes | None:
+    """The file's bytes, at most one more than `limit`; None if there is no such file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    with open(descriptor, "rb", buffering=0) as file:
+        pieces = []
+        left = limit + 1
+        while left > 0 and (piece := file.read(min(left, 1 << 20))):
+            pieces.append(piece)
+            left -= len(piece)
+    return b"".join(pieces)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

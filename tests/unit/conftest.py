@@ -1,0 +1,66 @@
+"""A project of one's own: a folder, a home, and a runtime over both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tongs import Runtime
+from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.result import ToolResult
+
+PERSON = Caller(CallerKind.PERSON, "user")
+
+
+class Project:
+    """Writes definitions, and runs them as a person would by typing."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self.root = root
+        self.home = home
+        self.tools = root / ".tongs" / "tools"
+        self.tools.mkdir(parents=True)
+        self._open: list[Runtime] = []
+
+    def runtime(self, **options: object) -> Runtime:
+        runtime = Runtime.open(self.root, single_thread=True, **options)  # type: ignore[arg-type]
+        self._open.append(runtime)
+        return runtime
+
+    def write(self, name: str, text: str, *, trusted: bool = True) -> Path:
+        path = self.tools / f"{name}.yaml"
+        path.write_text(text)
+        if trusted:
+            runtime = self.runtime()
+            runtime.definitions.accept(runtime.find(name))
+        return path
+
+    def run(self, name: str, **arguments: object) -> ToolResult:
+        return self.runtime().run_sync(ToolCall("c1", name, arguments, PERSON))
+
+    def define_and_run(self, text: str, **arguments: object) -> ToolResult:
+        self.write("t", text)
+        return self.run("t", **arguments)
+
+    def audit(self) -> str:
+        return (self.home / "state" / "audit" / "tools.log").read_text()
+
+    def close(self) -> None:
+        for runtime in self._open:
+            runtime.close()
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    home = tmp_path / "home"
+    (home / ".tongs").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TONGS_HOME", str(home / ".tongs"))
+    monkeypatch.setenv("TONGS_GLOBAL", str(tmp_path / "global" / "tongs"))
+    root = tmp_path / "project"
+    made = Project(root, home / ".tongs")
+    monkeypatch.chdir(root)
+    yield made
+    made.close()

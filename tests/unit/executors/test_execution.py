@@ -1,0 +1,272 @@
+"""What a YAML tool does when it runs: values, environment, directory, stdin, exit, steps."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tongs import ErrorCode
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Project
+
+
+def test_run_starts_a_program_without_a_shell(project: Project) -> None:
+    result = project.define_and_run(
+        "run: printf '%s|' {A} '$HOME' \"two words\"\nparameters: {A: {}}\n", A="$(id) ; x"
+    )
+
+    assert result.output == "$(id) ; x|$HOME|two words|"
+
+
+def test_arguments_of_run_become_options(project: Project) -> None:
+    result = project.define_and_run(
+        "run: printf '%s|'\n"
+        "arguments: {name: '{A}', -x: 1, flag: true, off: false, gone: '{B}'}\n"
+        "parameters: {A: {}, B: {required: false}}\n",
+        A="v w",
+    )
+
+    assert result.output == "--name|v w|-x|1|--flag|"
+
+
+def test_arguments_of_a_script_are_its_own_words(project: Project) -> None:
+    result = project.define_and_run(
+        "bash: |\n  printf '%s|' \"$@\"\narguments: ['{A}', b]\nparameters: {A: {}}\n", A="x y"
+    )
+
+    assert result.output == "x y|b|"
+
+
+@pytest.mark.parametrize(
+    ("shell", "script"),
+    [
+        ("bash", 'echo "$BASH_VERSION" | cut -c1-1 >/dev/null; echo {A}'),
+        ("sh", "echo {A}"),
+        ("python", "print({A})"),
+        ("default", "echo {A}"),
+        ("cat {0}", "{RAW:A}"),
+        ("bash {0} {1}", "echo hello"),
+    ],
+)
+def test_script_runs_in_its_shell(project: Project, shell: str, script: str) -> None:
+    text = json.dumps({"script": script, "shell": shell, "parameters": {"A": {}}})
+
+    result = project.define_and_run(text, A="hello")
+
+    assert result.output.strip() == "hello"
+
+
+def test_python_uses_the_configured_interpreter(project: Project) -> None:
+    (project.home / "config.yml").write_text(f"interpreters: {{python: {sys.executable}}}\n")
+    result = project.define_and_run("python: |\n  import sys; print(sys.executable)\n")
+
+    assert result.output.strip() == sys.executable
+
+
+def test_input_goes_to_stdin(project: Project) -> None:
+    result = project.define_and_run(
+        "bash: cat\ninput: 'hello {A}'\nparameters: {A: {}}\n", A="$(x)"
+    )
+
+    assert result.output == "hello $(x)"
+
+
+def test_environment_is_scrubbed_and_declared_entries_are_set(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_MINE", "1")
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/x")
+    result = project.define_and_run(
+        "run: env\n"
+        "environment:\n"
+        "  GREETING: 'hi {A}'\n"
+        "  LONGER: '${GREETING}-${HOME}-${NOT_THERE}.'\n"
+        "  ABSENT: '{B}'\n"
+        "parameters: {A: {}, B: {required: false}}\n",
+        A="${HOME}",
+    )
+
+    seen = dict(line.split("=", 1) for line in result.output.splitlines())
+    assert seen["GREETING"] == "hi ${HOME}"
+    assert seen["LONGER"] == f"-{seen['HOME']}-."
+    assert "ABSENT" not in seen
+    assert "SECRET_OF_MINE" not in seen
+    assert "LD_LIBRARY_PATH" not in seen
+    assert set(seen) <= {
+        *("PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "GREETING", "LONGER"),
+        *(name for name in seen if name.startswith("LC_")),
+    }
+
+
+def test_step_environment_sees_the_tools_own(project: Project) -> None:
+    result = project.define_and_run(
+        "environment: {A: one}\n"
+        "steps:\n"
+        "  - bash: echo $A $B\n    environment: {B: '${A} two'}\n"
+        "  - bash: echo $A $B\n"
+    )
+
+    assert [step["stdout"] for step in result.metadata["steps"]] == ["one one two\n", "one\n"]
+
+
+def test_working_directory_starts_at_the_project(project: Project) -> None:
+    (project.root / "sub").mkdir()
+
+    result = project.define_and_run("bash: pwd\nworking-directory: sub\n")
+
+    assert result.output == f"{project.root}/sub\n"
+
+
+def test_home_in_working_directory(project: Project) -> None:
+    result = project.define_and_run("bash: pwd\nworking-directory: '~'\n")
+
+    assert result.output == f"{project.home.parent}\n"
+
+
+def test_caller_cannot_leave_through_the_working_directory(project: Project) -> None:
+    text = "bash: pwd\nworking-directory: '{D}'\nparameters: {D: {}}\n"
+    (project.root / "link").symlink_to("/etc")
+    (project.root / "sub").mkdir()
+    project.write("t", text)
+
+    assert project.run("t", D="sub").output == f"{project.root}/sub\n"
+    for outside in ("/etc", "../..", "link"):
+        error = project.run("t", D=outside).error
+        assert error is not None
+        assert error.code is ErrorCode.INVALID_PATH
+
+
+def test_missing_working_directory_is_named(project: Project) -> None:
+    error = project.define_and_run("bash: pwd\nworking-directory: nowhere\n").error
+
+    assert error is not None
+    assert error.code is ErrorCode.FILE_NOT_FOUND
+    assert "nowhere" in error.message
+
+
+def test_failure_names_exit_code_and_stderr(project: Project) -> None:
+    result = project.define_and_run("bash: echo out; echo bad >&2; exit 3\n")
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.EXECUTION_ERROR
+    assert result.error.message == "t failed with exit code 3: bad"
+    assert result.output == "out\n"
+    assert result.metadata["exitCode"] == 3
+    assert result.metadata["stderr"] == "bad\n"
+
+
+def test_signal_is_named(project: Project) -> None:
+    error = project.define_and_run("bash: kill -TERM $$\n").error
+
+    assert error is not None
+    assert "SIGTERM" in error.message
+
+
+def test_timeout_keeps_the_output_so_far(project: Project) -> None:
+    result = project.define_and_run("bash: echo early; sleep 60\ntimeout: 300\n")
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.TIMEOUT
+    assert result.output == "early\n"
+    assert result.metadata["timedOut"] is True
+
+
+def test_missing_program_is_said_plainly(project: Project) -> None:
+    error = project.define_and_run("run: no-such-program-here\n").error
+
+    assert error is not None
+    assert error.code is ErrorCode.EXECUTION_ERROR
+    assert "no-such-program-here" in error.message
+
+
+def test_cmd_is_for_windows(project: Project) -> None:
+    error = project.define_and_run("cmd: dir\n").error
+
+    assert error is not None
+    assert error.code is ErrorCode.UNSUPPORTED_PLATFORM
+
+
+def test_platform_chooses_between_scripts(project: Project) -> None:
+    assert project.define_and_run("bash: echo unix\ncmd: echo dos\n").output == "unix\n"
+
+
+def test_tool_for_another_platform_is_refused(project: Project) -> None:
+    error = project.define_and_run("bash: echo\nplatforms: [windows]\n").error
+
+    assert error is not None
+    assert error.code is ErrorCode.UNSUPPORTED_PLATFORM
+
+
+def test_null_character_in_a_value_is_refused(project: Project) -> None:
+    error = project.define_and_run("bash: echo {A}\nparameters: {A: {}}\n", A="a\0b").error
+
+    assert error is not None
+    assert error.code is ErrorCode.INVALID_ARGUMENTS
+
+
+STEPS = """
+steps:
+  - name: first
+    bash: echo out; echo err >&2; exit 4
+    continue-on-error: true
+  - name: second
+    run: printf '%s|' {first.stdout} {first.stderr} {first.exit-code}
+  - bash: cat; printf '%s' '{first.output}'
+    input: "{second.output}"
+"""
+
+
+def test_steps_see_what_earlier_ones_left(project: Project) -> None:
+    result = project.define_and_run(STEPS)
+
+    steps = result.metadata["steps"]
+    assert [step["name"] for step in steps] == ["first", "second", "step3"]
+    assert [step["exitCode"] for step in steps] == [4, 0, 0]
+    assert steps[1]["stdout"] == "out|err|4|"
+    assert result.output.startswith("out|err|4|")
+    assert sorted(result.output.removeprefix("out|err|4|").split()) == ["err", "out"]
+    assert result.ok
+    assert result.warnings == ("step first of t failed with exit code 4: err (continue-on-error)",)
+
+
+def test_failing_step_stops_the_tool_and_is_named(project: Project, tmp_path: Path) -> None:
+    result = project.define_and_run(
+        "steps:\n"
+        "  - {name: one, bash: 'echo no >&2; exit 2'}\n"
+        f"  - {{name: two, bash: 'touch {tmp_path}/ran'}}\n"
+    )
+
+    assert result.error is not None
+    assert result.error.message == "step one of t failed with exit code 2: no"
+    assert result.error.details["step"] == "one"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_timeout_of_the_tool_covers_all_steps(project: Project) -> None:
+    result = project.define_and_run("timeout: 600\nsteps:\n" + "  - bash: sleep 0.25\n" * 8)
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.TIMEOUT
+    assert len(result.metadata["steps"]) <= 3
+
+
+def test_step_may_have_a_shorter_timeout(project: Project) -> None:
+    result = project.define_and_run("steps:\n  - {bash: sleep 60, timeout: 200}\n")
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.TIMEOUT
+
+
+def test_scratch_is_shared_by_the_steps_and_gone_afterwards(project: Project) -> None:
+    result = project.define_and_run(
+        "steps:\n  - bash: echo kept > $TMPDIR/x; echo $TMPDIR\n  - bash: cat $TMPDIR/x\n"
+    )
+
+    scratch = Path(result.metadata["steps"][0]["stdout"].strip())
+    assert result.output == "kept\n"
+    assert not scratch.exists()

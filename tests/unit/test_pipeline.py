@@ -1,0 +1,358 @@
+"""Every call takes the one path: validated, decided, asked about, run, recorded, never raising."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tongs import ApprovalRequest, ApprovalResponse, ErrorCode, Runtime, ToolResult
+from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.errors import BlockedBy
+from tongs.core.execution import Event, OutputArrived
+from tongs.pipeline import Door
+from tongs.sandbox.waiting import LoopWaiter
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Project
+
+AGENT = Caller(CallerKind.AGENT, "claude")
+PERSON = Caller(CallerKind.PERSON, "user")
+TOUCH = "bash: touch {F}\nparameters: {F: {}}\ntags: [write]\n"
+
+
+class Person:
+    """A double for a person: gives one answer and remembers what was asked."""
+
+    def __init__(self, answer: ApprovalResponse | None) -> None:
+        self.answer = answer
+        self.asked: list[ApprovalRequest] = []
+
+    async def __call__(self, request: ApprovalRequest) -> ApprovalResponse | None:
+        self.asked.append(request)
+        return self.answer
+
+
+def call(
+    runtime: Runtime, person: Person | None, arguments: Mapping[str, Any], name: str = "t"
+) -> ToolResult:
+    return runtime.run_sync(ToolCall("c1", name, arguments, AGENT), approver=person)
+
+
+def code(result: ToolResult) -> object:
+    return None if result.error is None else result.error.code
+
+
+def test_denied_call_starts_no_process(project: Project) -> None:
+    project.write("t", TOUCH)
+    person = Person(ApprovalResponse(approved=False, reason="not now", approver="ann"))
+
+    result = call(project.runtime(), person, {"F": "made"})
+
+    assert result.error is not None
+    assert (result.error.code, result.error.blocked_by) == (
+        ErrorCode.APPROVAL_DENIED,
+        BlockedBy.APPROVAL,
+    )
+    assert result.error.message == "t was not run: ann denied it (not now)"
+    assert not (project.root / "made").exists()
+
+
+def test_nobody_reachable_is_a_denial_with_a_way_out(project: Project) -> None:
+    project.write("t", TOUCH)
+
+    result = call(project.runtime(), None, {"F": "made"})
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.APPROVAL_DENIED
+    assert "--auto-approve t" in result.error.hint
+    assert not (project.root / "made").exists()
+
+
+def test_approved_call_runs_and_the_request_shows_what_will_run(project: Project) -> None:
+    project.write("t", TOUCH)
+    person = Person(ApprovalResponse(approved=True, approver="ann"))
+
+    result = call(project.runtime(), person, {"F": "made"})
+
+    assert result.ok
+    assert (project.root / "made").exists()
+    (request,) = person.asked
+    assert (request.tool, request.args, request.rule) == ("t", {"F": "made"}, "level write")
+    assert request.preview == "__t0='made'\ntouch \"${__t0}\""
+    assert "TOOL_APPROVED name=t approver=ann" in project.audit()
+
+
+def test_edited_arguments_are_what_runs(project: Project) -> None:
+    project.write("t", TOUCH)
+    person = Person(ApprovalResponse(approved=True, modified_args={"F": "edited"}))
+
+    result = call(project.runtime(), person, {"F": "made"})
+
+    assert result.ok
+    assert not (project.root / "made").exists()
+    assert (project.root / "edited").exists()
+    assert result.metadata["modifiedArguments"] == {"F": "edited"}
+
+
+def test_edited_arguments_are_validated_again(project: Project) -> None:
+    project.write("t", TOUCH)
+    person = Person(ApprovalResponse(approved=True, modified_args={"F": 3}))
+
+    result = call(project.runtime(), person, {"F": "made"})
+
+    assert code(result) is ErrorCode.INVALID_ARGUMENTS
+
+
+def test_invalid_arguments_are_all_named_and_nobody_is_asked(project: Project) -> None:
+    project.write("t", "bash: echo {A} {B}\nparameters: {A: {}, B: {type: integer}}\n")
+    person = Person(ApprovalResponse(approved=True))
+
+    result = call(project.runtime(), person, {"B": "x", "C": 1})
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.INVALID_ARGUMENTS
+    assert result.error.blocked_by is BlockedBy.SCHEMA
+    assert len(result.error.details["violations"]) == 3
+    assert person.asked == []
+
+
+def test_json_from_a_program_is_not_coerced(project: Project) -> None:
+    project.write("t", "bash: echo {B}\nparameters: {B: {type: integer}}\n")
+
+    assert code(call(project.runtime(auto_approve=["*"]), None, {"B": "5"})) is (
+        ErrorCode.INVALID_ARGUMENTS
+    )
+
+
+def test_untrusted_tool_is_not_run_even_when_approved(project: Project) -> None:
+    project.write("t", TOUCH, trusted=False)
+
+    result = call(project.runtime(auto_approve=["*"]), None, {"F": "made"})
+
+    assert result.error is not None
+    assert (result.error.code, result.error.blocked_by) == (
+        ErrorCode.UNTRUSTED,
+        BlockedBy.TRUST,
+    )
+    assert not (project.root / "made").exists()
+
+
+def test_changed_tool_is_untrusted_again(project: Project) -> None:
+    path = project.write("t", TOUCH)
+    path.write_text(TOUCH.replace("touch", "rm -rf"))
+
+    result = call(project.runtime(auto_approve=["*"]), None, {"F": "made"})
+
+    assert result.error is not None
+    assert "changed since it was accepted" in result.error.message
+
+
+def test_missing_secret_stops_the_call_before_anything_runs(project: Project) -> None:
+    project.write("t", "bash: touch made\npermissions: {secrets: {API_KEY: {type: string}}}\n")
+
+    result = call(project.runtime(auto_approve=["*"]), None, {})
+
+    assert code(result) is ErrorCode.SECRET_MISSING
+    assert not (project.root / "made").exists()
+
+
+def test_secret_reaches_the_tool_and_never_the_result_or_the_audit(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_KEY", "hunter22")
+    project.write(
+        "t",
+        'bash: |\n  test "$API_KEY" = hunter22 && echo "key $API_KEY {A}"; '
+        'echo "$API_KEY" >&2; exit 1\n'
+        "parameters: {A: {}}\n"
+        "permissions: {secrets: {API_KEY: {type: string}}}\n",
+    )
+
+    result = call(project.runtime(auto_approve=["*"]), None, {"A": "hunter22"})
+
+    assert result.output == "key [redacted] [redacted]\n"
+    assert "hunter22" not in repr(result.to_wire())
+    assert "hunter22" not in project.audit()
+
+
+def test_optional_secret_may_be_missing(project: Project) -> None:
+    project.write(
+        "t",
+        "bash: echo [${API_KEY-none}]\n"
+        "permissions: {secrets: {API_KEY: {type: string, required: false}}}\n",
+    )
+
+    assert call(project.runtime(auto_approve=["*"]), None, {}).output == "[none]\n"
+
+
+OUTER = """
+tags: [write]
+with:
+  tools:
+    - name: helper
+      bash: echo helped {X}; cat
+      parameters: {X: {}}
+      tags: [read]
+steps:
+  - name: one
+    tool: helper
+    arguments: {X: "{A}"}
+    input: some input
+  - bash: echo "then {one.output}"
+parameters: {A: {}}
+"""
+
+
+def test_inline_helper_is_called_through_the_same_pipeline(project: Project) -> None:
+    project.write("t", OUTER)
+
+    result = call(project.runtime(auto_approve=["t"]), None, {"A": "me"})
+
+    assert result.error is None
+    assert result.output == "then helped me\nsome input\n"
+    assert "TOOL_EXECUTED name=helper" in project.audit()
+    assert "caller=t" in project.audit()
+
+
+def test_inline_helper_cannot_be_called_from_outside(project: Project) -> None:
+    project.write("t", OUTER)
+
+    assert code(call(project.runtime(auto_approve=["*"]), None, {}, "helper")) is (
+        ErrorCode.TOOL_NOT_FOUND
+    )
+
+
+def test_named_tool_of_a_higher_level_is_asked_about(project: Project) -> None:
+    project.write("inner", "bash: touch made\ntags: [run]\n")
+    project.write("t", "tool: inner\nuses: {tools: [inner]}\ntags: [read]\n")
+
+    refused = call(project.runtime(auto_approve=["tool:read"]), None, {})
+    assert code(refused) is ErrorCode.APPROVAL_DENIED
+    assert not (project.root / "made").exists()
+
+    allowed = call(project.runtime(auto_approve=["tool:run"]), None, {})
+    assert allowed.ok
+
+
+def test_failure_of_a_nested_tool_names_the_step(project: Project) -> None:
+    project.write("inner", "bash: echo no >&2; exit 7\n")
+    project.write("t", "steps:\n  - {name: go, tool: inner}\n")
+
+    result = call(project.runtime(auto_approve=["*"]), None, {})
+
+    assert result.error is not None
+    assert result.error.message == "step go of t: inner failed with exit code 7: no"
+
+
+def test_tool_that_calls_itself_is_a_mistake_in_its_definition(project: Project) -> None:
+    (project.tools / "a.yaml").write_text("tool: b\n")
+    (project.tools / "b.yaml").write_text("tool: a\n")
+
+    result = call(project.runtime(auto_approve=["*"]), None, {}, "a")
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.INVALID_DEFINITION
+    assert "a > b > a" in result.error.message
+
+
+def test_call_of_a_tool_that_does_not_exist_is_a_mistake_in_the_definition(
+    project: Project,
+) -> None:
+    (project.tools / "a.yaml").write_text("tool: nothing\n")
+
+    assert code(call(project.runtime(), None, {}, "a")) is ErrorCode.INVALID_DEFINITION
+
+
+def test_what_this_version_cannot_apply_is_said_when_it_is_needed(project: Project) -> None:
+    project.write("t", "bash: echo hi\nuses: {config: mine, mcp: server}\n")
+
+    result = call(project.runtime(auto_approve=["*"]), None, {})
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.UNSUPPORTED_PLATFORM
+    assert "a named config and an MCP server" in result.error.message
+
+
+def test_output_that_breaks_its_promise_is_a_warning(project: Project) -> None:
+    project.write(
+        "t",
+        'bash: |\n  echo \'{"n": "x"}\'\n'
+        "outputs: {format: json, schema: {type: object, properties: {n: {type: integer}}}}\n",
+    )
+
+    result = call(project.runtime(auto_approve=["*"]), None, {})
+
+    assert result.ok
+    assert result.value == {"n": "x"}
+    assert len(result.warnings) == 1
+
+
+def test_bug_in_a_rule_becomes_an_internal_error_with_its_id_in_the_log(
+    project: Project,
+) -> None:
+    class Broken:
+        def check(self, call: object, tool: object) -> None:
+            raise ZeroDivisionError("oops")
+
+    project.write("t", TOUCH)
+
+    result = call(project.runtime(rules=[Broken()]), None, {"F": "made"})
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.INTERNAL_ERROR
+    log = Path(result.error.details["log"]).read_text()
+    assert f"id={result.error.details['id']}" in log
+    assert "ZeroDivisionError: oops" in log
+    assert not (project.root / "made").exists()
+
+
+def test_async_and_sync_calls_give_the_same(project: Project) -> None:
+    project.write("t", "bash: echo {A}\nparameters: {A: {}}\ntags: [read]\n")
+
+    with Runtime.open(project.root, auto_approve=["tool:read"]) as runtime:
+        waited = asyncio.run(runtime.call("t", A="x"))
+        blocked = runtime.call_sync("t", {"A": "x"})
+
+    assert waited.output == blocked.output == "x\n"
+
+
+def test_cancelled_async_call_kills_the_tool_and_is_recorded(project: Project) -> None:
+    project.write("t", "bash: echo $$; sleep 60\n")
+    seen = bytearray()
+
+    async def cancel_when_running(runtime: Runtime) -> None:
+        started = asyncio.Event()
+
+        def observe(event: Event) -> None:
+            if isinstance(event, OutputArrived):
+                seen.extend(event.data)
+                started.set()
+
+        door = Door(LoopWaiter(), observe=observe)
+        task = asyncio.create_task(runtime.run(ToolCall("c1", "t", caller=PERSON), door))
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with Runtime.open(project.root) as runtime:
+        asyncio.run(cancel_when_running(runtime))
+
+    assert not Path(f"/proc/{int(seen)}").exists()
+    assert "status=error code=CANCELLED" in project.audit()
+
+
+def test_mapping_and_keywords_together_are_refused(project: Project) -> None:
+    with pytest.raises(TypeError, match="not both"):
+        project.runtime().call_sync("t", {"A": 1}, B=2)
+
+
+def test_every_result_says_what_was_enforced_and_what_was_not(project: Project) -> None:
+    result = project.define_and_run("bash: 'true'\n")
+
+    assert "tree-kill" in result.metadata["enforced"]
+    assert "network" in result.metadata["notEnforced"]

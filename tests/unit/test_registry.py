@@ -1,0 +1,61 @@
+"""Tools by name: what a program registers comes before what folders hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from tongs import ErrorCode, Scope, Tool, ToolError, ToolRegistry
+from tongs.registry import Entry, find, marked
+
+
+def test_registered_tool_is_found_and_listed() -> None:
+    registry = ToolRegistry()
+    tool = Tool("t")
+
+    registry.register(tool)
+
+    assert registry.get("t") is tool
+    assert registry.list() == [tool]
+
+
+def test_schema_whose_root_is_no_object_is_refused() -> None:
+    with pytest.raises(ToolError) as caught:
+        ToolRegistry().register(Tool("t", input_schema={"type": "string"}))
+
+    assert caught.value.code is ErrorCode.INVALID_DEFINITION
+
+
+def test_unknown_name_suggests_the_nearest() -> None:
+    registry = ToolRegistry()
+    registry.register(Tool("weather-lookup"))
+
+    with pytest.raises(ToolError) as caught:
+        registry.get("Wether-lookup")
+
+    assert caught.value.code is ErrorCode.TOOL_NOT_FOUND
+    assert caught.value.details["nearest"] == ["weather-lookup"]
+
+
+def test_names_with_nothing_near_point_to_the_list() -> None:
+    with pytest.raises(ToolError) as caught:
+        ToolRegistry().get("x")
+
+    assert caught.value.hint == "tongs tool list shows the tools there are"
+
+
+def test_two_files_of_one_family_can_only_be_renamed() -> None:
+    entries = [Entry("t", path="/a.yaml"), Entry("t", path="/b.yaml")]
+
+    with pytest.raises(ToolError) as caught:
+        find(entries, "yaml:t", Scope.ANY)
+
+    assert caught.value.hint == "rename or remove one of the files"
+    assert [entry.clash for entry in marked(entries)] == [True, True]
+
+
+def test_scope_limits_the_search() -> None:
+    entries = [Entry("t", scope=Scope.USER)]
+
+    assert find(entries, "t", Scope.USER).scope is Scope.USER
+    with pytest.raises(ToolError, match="in local scope"):
+        find(entries, "t", Scope.LOCAL)
