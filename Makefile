@@ -53,8 +53,8 @@ test: $(STAMP) ## run the tests, except those marked `full`
 	$(PYTEST) -m "not full" $(ARGS) tests
 
 .PHONY: test-full
-test-full: $(STAMP) ## run every test
-	$(PYTEST) $(ARGS) tests
+test-full: $(STAMP) ## run every test, and keep what the long ones measured in bench/full.md
+	$(PYTEST) -p tests.plugins.full_table $(ARGS) tests
 
 # bench/ joins the type check as soon as it exists.
 .PHONY: check

@@ -12,10 +12,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from docs_cli import cli_reference
+from docs_lint import lint_reference
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # (path below the repository root, function that returns the whole text of that file)
-GENERATORS: list[tuple[str, Callable[[], str]]] = []
+GENERATORS: list[tuple[str, Callable[[], str]]] = [
+    ("docs/reference/cli.md", cli_reference),
+    ("docs/reference/lint.md", lint_reference),
+]
 
 
 def stale() -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""`docs/reference/cli.md`, made from the help pages: what the command prints is what the page says."""
+"""`docs/reference/cli.md`, made from the help pages: what the command prints is what it says."""
 
 from __future__ import annotations
 
@@ -21,6 +21,3 @@ def cli_reference() -> str:
         heading = f"tongs {pages.topic(name)}".rstrip()
         sections.append(f"## {heading}\n\n```text\n{text.rstrip()}\n```\n")
     return "\n".join(sections)
-
-
-GENERATORS = [("docs/reference/cli.md", cli_reference)]

@@ -1,0 +1,55 @@
+"""What makes a definition unusable: everything that loading it says, and what it would say next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tongs.authoring.lint.rules import RULES
+from tongs.authoring.lint.view import SHELLS, Definition, Format
+from tongs.core.errors import DefinitionInvalid, Problem
+from tongs.core.record import replace
+from tongs.schema.document import Document
+from tongs.template.shell import check_programs
+from tongs.template.values import TemplateError
+
+# With one of these the data does not have the shape that the other checks rely on.
+SHAPELESS = frozenset({"yaml", "colon-trap", "schema"})
+
+
+def load_problems(document: Document, format_: Format) -> list[Problem]:
+    """Why this document cannot be loaded; empty if it can."""
+    try:
+        format_.load(document)
+    except DefinitionInvalid as invalid:
+        return named(invalid.problems)
+    return []
+
+
+def named(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems of the loader with the linter's names for them, each with something to do."""
+    return [_named(problem) for problem in problems]
+
+
+def _named(problem: Problem) -> Problem:
+    rule = problem.rule
+    if rule == "yaml" and "`: `" in problem.message:
+        rule = "colon-trap"
+    fix = RULES[rule].fix if rule in RULES else ""
+    return replace(problem, rule=rule, hint=problem.hint or fix)
+
+
+def program_problems(definition: Definition) -> Iterator[Problem]:
+    """Every value that a second interpreter would run; loading stops at the first of a script."""
+    for passage in definition.passages:
+        if passage.language not in SHELLS:
+            continue
+        try:
+            errors = check_programs(passage.text, passage.slots, dialect=passage.language)
+        except TemplateError:
+            # Loading has said so already.
+            continue
+        for error in errors:
+            rule = error.rule or "second-interpreter"
+            yield definition.finding(
+                rule, passage.path, error.message, fix=error.hint, offset=error.offset
+            )

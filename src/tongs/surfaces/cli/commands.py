@@ -1,0 +1,86 @@
+"""The table of commands, and how the words of a command line find their row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# Words of a command -> its module below `tongs.surfaces.cli`. Only the one needed is imported.
+COMMANDS: dict[tuple[str, ...], str] = {
+    ("tool", "list"): "tool_list",
+    ("tool", "get"): "tool_get",
+    ("tool", "add"): "tool_add",
+    ("tool", "remove"): "tool_remove",
+    ("tool", "run"): "tool_run",
+    ("trust",): "trust",
+    ("lint",): "lint",
+    ("completion",): "completion",
+    ("help",): "help",
+    ("__complete",): "complete",
+}
+
+SUMMARIES = {
+    ("tool",): "list, show, add, remove and run tools",
+    ("tool", "list"): "list all available tools",
+    ("tool", "get"): "show the details of one tool",
+    ("tool", "add"): "create a tool",
+    ("tool", "remove"): "delete a tool",
+    ("tool", "run"): "run a tool with parameters",
+    ("trust",): "accept the tools and the config that came with a project",
+    ("lint",): "check tool definitions for mistakes",
+    ("completion",): "print a completion script for your shell",
+    ("help",): "read about a command or a topic",
+}
+
+# Options before the command that take a value, so that the value is not mistaken for the command.
+VALUE_OPTIONS = frozenset(
+    (
+        "--auto-approve",
+        "--auto-deny",
+        "--profile",
+        "--log-level",
+        "--load-tool",
+        "--load-tools",
+        "--color",
+        "--scope",
+    )
+)
+
+
+def split(arguments: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """The words that name the command, and everything else in its order.
+
+    Options may stand before, between and after the words. Words that name no command come back as
+    they are: `("tool", "lst")`.
+    """
+    words: list[str] = []
+    rest: list[str] = []
+    position = 0
+    while position < len(arguments) and not _complete(words):
+        word = arguments[position]
+        position += 1
+        if word == "--":
+            position -= 1
+            break
+        if not word.startswith("-"):
+            words.append(word)
+            continue
+        rest.append(word)
+        if word in VALUE_OPTIONS and position < len(arguments):
+            rest.append(arguments[position])
+            position += 1
+    return tuple(words), rest + list(arguments[position:])
+
+
+def _complete(words: Sequence[str]) -> bool:
+    return bool(words) and (words[0] != "tool" or len(words) == 2)
+
+
+def choices(prefix: Sequence[str]) -> list[str]:
+    """The words that can follow `prefix`, hidden commands left out."""
+    size = len(prefix)
+    following = {
+        words[size]: None
+        for words in COMMANDS
+        if len(words) > size and words[:size] == tuple(prefix) and not words[size].startswith("_")
+    }
+    return list(following)

@@ -1,0 +1,112 @@
+"""`tongs tool get`: everything about one tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tongs.approvers.terminal import as_json, permissions_line
+from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.tool import Tool, Trust
+from tongs.surfaces.cli.failure import result_json
+from tongs.surfaces.cli.invocation import Invocation
+from tongs.surfaces.cli.parser import Parser, add_scope_options
+from tongs.surfaces.cli.table import one_line, table
+
+if TYPE_CHECKING:
+    from tongs.runtime import Runtime
+
+_TRUST = {
+    Trust.PLACE: "by its place",
+    Trust.ACCEPTED: "accepted",
+    Trust.UNTRUSTED: "no, it came with the project (tongs trust {name})",
+    Trust.CHANGED: "no, it changed since it was accepted (tongs trust {name})",
+}
+
+
+def options(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME")
+    add_scope_options(parser, default="any")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(invocation: Invocation) -> int:
+    runtime = invocation.runtime
+    tool = runtime.find(invocation.options.name, invocation.scope)
+    if invocation.options.json:
+        invocation.console.data(result_json(tool_wire(runtime, tool)))
+        return 0
+    for label, text in _facts(tool):
+        invocation.console.data(f"{label + ':':<14}{text}\n")
+    rows = [_parameter(tool, name) for name in tool.input_schema.get("properties", {})]
+    if rows:
+        invocation.console.data("\nparameters:\n")
+        header = ("  NAME", "TYPE", "DEFAULT", "DESCRIPTION")
+        for line in table(header, rows, invocation.console.width()):
+            invocation.console.data(f"{line}\n")
+    invocation.console.data("\ndefinition:\n")
+    for line in runtime.definitions.text(tool).splitlines():
+        invocation.console.data(f"  {line}\n" if line else "\n")
+    return 0
+
+
+def tool_wire(runtime: Runtime, tool: Tool) -> dict[str, Any]:
+    """A tool as a program reads it."""
+    return {
+        "name": tool.name,
+        "qualifiedName": tool.qualified_name,
+        "description": tool.description,
+        "inputSchema": dict(tool.input_schema),
+        "tags": list(tool.tags),
+        "platforms": list(tool.platforms),
+        "level": str(tool.level),
+        "permissions": None if tool.permissions is None else tool.permissions.to_wire(),
+        "requiresApproval": bool(tool.requires_approval),
+        "approvalReason": tool.approval_reason,
+        "timeoutMs": None if tool.timeout is None else round(tool.timeout * 1000),
+        "scope": str(tool.origin.scope),
+        "kind": tool.origin.qualifier,
+        "path": tool.origin.path,
+        "digest": tool.origin.digest,
+        "trust": str(tool.trust),
+        "definition": runtime.definitions.text(tool),
+    }
+
+
+def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
+    yield "name", tool.name
+    if tool.description:
+        yield "description", one_line(tool.description)
+    if tool.tags:
+        yield "tags", ", ".join(tool.tags)
+    if tool.platforms:
+        yield "platforms", ", ".join(tool.platforms)
+    yield "may", _may(tool)
+    if tool.requires_approval:
+        yield "approval", tool.approval_reason or "asked before every call"
+    if tool.raw_parameters:
+        yield "inserts raw", ", ".join(tool.raw_parameters)
+    if tool.timeout is not None:
+        yield "timeout", f"{tool.timeout:g} s"
+    yield "scope", str(tool.origin.scope)
+    yield "path", tool.origin.path
+    yield "trusted", _TRUST[tool.trust].format(name=tool.name)
+
+
+def _may(tool: Tool) -> str:
+    if tool.permissions is None:
+        return f"{tool.level} (permissions follow from its tags)"
+    return f"{tool.level}; {permissions_line(tool.permissions)}"
+
+
+def _parameter(tool: Tool, name: str) -> tuple[str, ...]:
+    entry = tool.input_schema["properties"][name]
+    if "default" in entry:
+        default = as_json(entry["default"])
+    else:
+        required = name in tool.input_schema.get("required", ())
+        default = "(required)" if required else "(absent)"
+    kind = entry.get("type", "string")
+    shown = kind if isinstance(kind, str) else "|".join(map(str, kind))
+    if "enum" in entry:
+        shown += " of " + ", ".join(map(str, entry["enum"]))
+    return f"  {name}", shown, default, one_line(str(entry.get("description", "")))

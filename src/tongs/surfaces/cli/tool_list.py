@@ -1,0 +1,132 @@
+"""`tongs tool list`: a table of what there is, or JSON."""
+
+from __future__ import annotations
+
+import json
+
+from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.output import visible
+from tongs.surfaces.cli.invocation import Invocation
+from tongs.surfaces.cli.parser import Parser, add_scope_options
+from tongs.surfaces.cli.table import one_line, table
+
+if TYPE_CHECKING:
+    from tongs.registry import Entry
+
+_HEADER = ("NAME", "SCOPE", "KIND", "MAY", "DESCRIPTION")
+
+
+def options(parser: Parser) -> None:
+    add_scope_options(parser, default="any")
+    parser.add_argument("--contains", metavar="TEXT")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(invocation: Invocation) -> int:
+    entries = invocation.runtime.entries(invocation.scope)
+    for ignored in invocation.runtime.settings.ignored:
+        invocation.console.warn(str(ignored))
+    if invocation.options.contains:
+        wanted = invocation.options.contains.lower()
+        entries = [entry for entry in entries if _contains(entry, wanted)]
+    if invocation.options.json:
+        text = json.dumps([entry_wire(entry) for entry in entries], indent=2, ensure_ascii=False)
+        invocation.console.data(text + "\n")
+        return 0
+    _show(invocation, entries)
+    return 0
+
+
+def entry_wire(entry: Entry) -> dict[str, Any]:
+    """An entry as a program reads it."""
+    return {
+        "name": entry.name,
+        "description": entry.description,
+        "scope": str(entry.scope),
+        "kind": kind(entry),
+        "may": may(entry),
+        "qualifiedName": entry.qualified_name,
+        "path": entry.path,
+        "parameters": list(entry.parameters),
+        "tags": list(entry.tags),
+        "platforms": list(entry.platforms),
+        "level": str(entry.level),
+        "network": bool(entry.network),
+        "trust": str(entry.trust),
+        "digest": entry.digest,
+        "problems": list(entry.problems),
+        "shadowed": entry.shadowed,
+        "clash": entry.clash,
+    }
+
+
+def kind(entry: Entry) -> str:
+    """The word before the colon of its qualified name."""
+    return entry.format if entry.family == "tongs" else entry.family
+
+
+def may(entry: Entry) -> str:
+    """What it claims to do: `read`, `write+net`, …; nothing is known of a broken one."""
+    if entry.broken:
+        return "-"
+    return f"{entry.level}+net" if entry.network else str(entry.level)
+
+
+def marks(entry: Entry) -> list[str]:
+    """What needs the person's attention."""
+    found = []
+    if entry.broken:
+        found.append("broken")
+    elif not entry.trust.holds:
+        found.append(str(entry.trust))
+    if entry.clash:
+        found.append("clash")
+    if entry.shadowed:
+        found.append("shadowed")
+    return found
+
+
+def _show(invocation: Invocation, entries: list[Entry]) -> None:
+    console = invocation.console
+    if not entries:
+        console.say("no tools found")
+        console.hint("tongs help tool add")
+        return
+    rows = [_row(entry) for entry in entries]
+    header, *lines = table(_HEADER, rows, console.width())
+    console.styled(f"{console.paint(header, 'bold')}\n")
+    for entry, line in zip(entries, lines, strict=True):
+        console.styled(f"{console.paint(line, _color(entry))}\n")
+    console.flush()
+    for entry in entries:
+        for problem in entry.problems:
+            console.warn(f"{entry.name} is broken: {problem}")
+        if entry.clash:
+            console.warn(f"{entry.name} is defined more than once in {entry.scope}: {entry.path}")
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    noted = "".join(f"[{mark}] " for mark in marks(entry))
+    text = noted + one_line(entry.description)
+    cells = (entry.name, str(entry.scope), kind(entry), may(entry), text)
+    return tuple(visible(cell) for cell in cells)
+
+
+def _color(entry: Entry) -> str:
+    found = marks(entry)
+    if "broken" in found or "clash" in found:
+        return "red"
+    if "shadowed" in found:
+        return "dim"
+    return "yellow" if found else ""
+
+
+def _contains(entry: Entry, wanted: str) -> bool:
+    known = (entry.name, entry.description, *entry.tags)
+    if any(wanted in text.lower() for text in known):
+        return True
+    try:
+        with open(entry.path, encoding="utf-8", errors="replace") as file:
+            return wanted in file.read().lower()
+    except OSError:
+        return False

@@ -1,0 +1,188 @@
+"""`tongs tool run`: one call, typed by a person."""
+
+# ruff: noqa: PLC0415 - imports inside functions are how the command line starts fast
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from tongs.core.annotations import Any
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
+from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.errors import ToolError
+from tongs.core.permissions import Grants
+from tongs.core.result import ToolResult
+from tongs.core.tool import Tool
+from tongs.surfaces.cli import failure
+from tongs.surfaces.cli.invocation import Invocation
+from tongs.surfaces.cli.live import Live
+from tongs.surfaces.cli.parser import Parser, UsageError, add_scope_options
+
+
+def options(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("texts", nargs="*", default=[], metavar="PARAMETER=VALUE")
+    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--input-json", metavar="JSON")
+    parser.add_argument("--show-command", action="store_true")
+    parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--timeout", metavar="MILLISECONDS")
+    parser.add_argument("--yes", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--no-stream", action="store_true")
+    add_scope_options(parser, default="any")
+
+
+def run(invocation: Invocation) -> int:
+    options = invocation.options
+    if options.show_command and options.dry_run:
+        raise UsageError("tool run: --show-command and --dry-run exclude each other")
+    timeout = _timeout(options.timeout)
+    live = None
+    try:
+        tool = _found(invocation)
+        call = _request(invocation, {} if tool is None else _arguments(invocation, tool))
+        if tool is None or options.show_command or options.dry_run:
+            result = _without_running(invocation, call)
+        else:
+            live = Live(
+                invocation.console,
+                stream=_may_stream(invocation, tool),
+                every_step=options.verbose > 0 and not options.json,
+            )
+            result = _run(invocation, tool, call, live, timeout)
+    except ToolError as error:
+        result = ToolResult(error=error)
+    _show(invocation, result, live)
+    return failure.exit_code(result.error)
+
+
+def _timeout(text: str | None) -> float | None:
+    if text is None:
+        return None
+    from tongs.authoring.definition import milliseconds
+
+    return milliseconds(text) / 1000
+
+
+def _arguments(invocation: Invocation, tool: Tool) -> dict[str, Any]:
+    options = invocation.options
+    texts = [*options.param, *options.texts]
+    if not texts and options.input_json is None:
+        return {}
+    from tongs.surfaces.cli.arguments import arguments_for
+
+    return arguments_for(tool, texts, options.input_json)
+
+
+def _found(invocation: Invocation) -> Tool | None:
+    """The tool whose schema the text needs; None where the pipeline will say what is wrong."""
+    try:
+        return invocation.runtime.find(invocation.options.name, invocation.scope)
+    except ToolError:
+        return None
+
+
+def _request(invocation: Invocation, arguments: dict[str, Any]) -> ToolCall:
+    caller = Caller(CallerKind.PERSON, "user", agreed=invocation.options.yes)
+    return ToolCall(os.urandom(6).hex(), invocation.options.name, arguments, caller)
+
+
+def _without_running(invocation: Invocation, call: ToolCall) -> ToolResult:
+    options, scope = invocation.options, invocation.scope
+    if options.show_command or options.dry_run:
+        return invocation.runtime.validate(call, scope, preview=options.show_command)
+    # There is nothing to run, but the attempt belongs in the audit log.
+    return invocation.runtime.run_sync(call, scope=scope)
+
+
+def _run(
+    invocation: Invocation, tool: Tool, call: ToolCall, live: Live, timeout: float | None
+) -> ToolResult:
+    if not tool.trust.holds:
+        _offer_trust(invocation, tool)
+    if invocation.logs("info"):
+        invocation.log("info", f"{call.id}: run {tool.qualified_name} ({tool.origin.path})")
+    try:
+        result = invocation.runtime.run_sync(
+            call, approver=_approver(live), observe=live, scope=invocation.scope, timeout=timeout
+        )
+    finally:
+        live.pause()
+    if invocation.logs("info"):
+        outcome = "ok" if result.error is None else str(result.error.code)
+        took = result.metadata.get("durationMs", 0)
+        invocation.log("info", f"{call.id}: {outcome} after {took} ms")
+    return result
+
+
+def _may_stream(invocation: Invocation, tool: Tool) -> bool:
+    """Live output is not redacted, so a tool that is given secrets is shown at the end."""
+    options = invocation.options
+    if options.json or options.no_stream:
+        return False
+    return not _gets_secrets(tool, invocation.runtime.settings.tools)
+
+
+def _gets_secrets(tool: Tool, grants: Mapping[str, Grants]) -> bool:
+    granted = grants.get(tool.name)
+    sources = (tool.permissions, granted.permissions if granted else None)
+    return any(source is not None and source.secrets for source in sources) or any(
+        _gets_secrets(helper, grants) for helper in tool.helpers.values()
+    )
+
+
+def _approver(live: Live) -> Approver:
+    """Built only when somebody has to be asked: most calls never ask."""
+
+    async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
+        from tongs.approvers.terminal import TerminalApprover
+
+        live.pause()
+        try:
+            return await TerminalApprover()(request)
+        finally:
+            live.resume()
+
+    return ask
+
+
+def _offer_trust(invocation: Invocation, tool: Tool) -> None:
+    """On a terminal, let the person read and accept it now; else the pipeline refuses the call."""
+    terminal = invocation.terminal()
+    if terminal is None:
+        return
+    from tongs.surfaces.cli.trust import ask_to_trust
+
+    ask_to_trust(invocation.runtime, terminal, tool)
+
+
+def _show(invocation: Invocation, result: ToolResult, live: Live | None) -> None:
+    console = invocation.console
+    if invocation.options.json:
+        console.data(failure.result_json(result.to_wire()))
+        return
+    if invocation.options.dry_run and result.ok:
+        _show_dry_run(invocation, result)
+        return
+    if result.output and not (live and live.wrote_result):
+        console.data(result.output)
+        if invocation.options.show_command and not result.output.endswith("\n"):
+            console.data("\n")
+    console.flush()
+    for warning in result.warnings:
+        console.warn(warning)
+    if result.error is not None:
+        failure.show(console, result.error, stderr_shown=live is not None and live.streaming)
+
+
+def _show_dry_run(invocation: Invocation, result: ToolResult) -> None:
+    console = invocation.console
+    console.data(failure.result_json(result.value))
+    console.flush()
+    decision = result.metadata.get("decision", "")
+    reason = result.metadata.get("reason", "")
+    console.say(
+        f"nothing was run; the decision would be: {decision}" + (f" ({reason})" if reason else "")
+    )

@@ -1,0 +1,128 @@
+"""The real command, in a project and a home of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.screen import Screen
+
+TONGS = str(Path(sys.executable).with_name("tongs"))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command printed, and how it ended."""
+
+    stdout: str
+    stderr: str
+    code: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """A project, and the person's own folders beside it, all empty."""
+
+    project: Path
+    home: Path
+    user: Path
+    glob: Path
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "TONGS_HOME": str(self.user),
+            "TONGS_GLOBAL": str(self.glob),
+            "LANG": "C.UTF-8",
+            **{key: value for key, value in os.environ.items() if key.startswith("COVERAGE_")},
+        }
+
+    @property
+    def state(self) -> Path:
+        return self.user / "state"
+
+    def tool(self, name: str, text: str, *, scope: str = "local") -> Path:
+        """Put a definition where a stranger, or the person, would put it."""
+        roots = {"local": self.project / ".tongs", "user": self.user, "global": self.glob}
+        folder = roots[scope] / "tools"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{name}.yaml"
+        file.write_text(text, encoding="utf-8")
+        return file
+
+
+Run = Callable[..., Outcome]
+Show = Callable[..., Screen]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(*(tmp_path / name for name in ("project", "home", "user", "global")))
+    for folder in (made.project / ".tongs" / "tools", made.home, made.user, made.glob):
+        folder.mkdir(parents=True, mode=0o755)
+    return made
+
+
+@pytest.fixture
+def tongs(place: Place) -> Run:
+    """`tongs("tool", "list")`: without any terminal, and stdin empty unless given."""
+
+    def run(
+        *arguments: str | bytes,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Outcome:
+        done = subprocess.run(
+            [TONGS, *arguments],
+            cwd=cwd or place.project,
+            env={**place.env, **(env or {})},
+            input=stdin,
+            capture_output=True,
+            start_new_session=True,
+            check=False,
+            timeout=60,
+        )
+        return Outcome(
+            done.stdout.decode("utf-8", "surrogateescape"),
+            done.stderr.decode("utf-8", "surrogateescape"),
+            done.returncode,
+        )
+
+    return run
+
+
+@pytest.fixture
+def screen(place: Place) -> Iterator[Show]:
+    """`screen("tool", "run", "x")`: the command on a terminal."""
+    screens: list[Screen] = []
+
+    def start(
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        command: Sequence[str] = (TONGS,),
+        stdin: int | None = None,
+        stdout: int | None = None,
+        columns: int = 100,
+    ) -> Screen:
+        made = Screen(
+            [*command, *arguments],
+            cwd=place.project,
+            env={**place.env, **(env or {})},
+            stdin=stdin,
+            stdout=stdout,
+            columns=columns,
+        )
+        screens.append(made)
+        return made
+
+    yield start
+    for made in screens:
+        made.close()

@@ -1,0 +1,129 @@
+"""Tools that came with a project run only after a person accepted them."""
+
+import os
+
+from tests.acceptance.conftest import Outcome, Place, Run, Show
+
+TEXT = "description: From afar\nbash: echo ran\n"
+
+
+def test_a_stranger_is_refused_with_the_command_to_type(place: Place, tongs: Run) -> None:
+    place.tool("t", TEXT)
+    done = tongs("tool", "run", "t")
+    assert (done.stdout, done.code) == ("", 3)
+    assert done.stderr.startswith("denied: t was not run: ")
+    assert "tongs trust t" in done.stderr
+    assert tongs("tool", "run", "t", "--yes", "--auto-approve", "*").code == 3
+
+
+def test_without_a_terminal_trust_needs_yes(place: Place, tongs: Run) -> None:
+    file = place.tool("t", TEXT)
+    refused = tongs("trust", "t", stdin=b"y\n")
+    assert (refused.stdout, refused.code) == ("", 3)
+    assert "hint: read it, then: tongs trust --yes t\n" in refused.stderr
+    assert tongs("trust", "--yes", "t") == Outcome("", f"trusted t: {file}\n", 0)
+    assert tongs("tool", "run", "t") == Outcome("ran\n", "", 0)
+    assert tongs("trust", "t") == Outcome("", f"t is trusted already: {file}\n", 0)
+
+
+def test_a_change_ends_the_trust(place: Place, tongs: Run) -> None:
+    file = place.tool("t", TEXT)
+    tongs("trust", "--yes", str(file))
+    file.write_text(TEXT.replace("ran", "changed"), encoding="utf-8")
+    assert "[changed]" in tongs("tool", "list").stdout
+    assert tongs("tool", "run", "t").code == 3
+
+
+def test_trust_is_listed_and_revoked(place: Place, tongs: Run) -> None:
+    file = place.tool("t", TEXT)
+    assert tongs("trust", "--list") == Outcome("", "nothing has been accepted\n", 0)
+    tongs("trust", "--yes", "t")
+    listed = tongs("trust", "--list").stdout.splitlines()
+    assert listed[0].split() == ["KIND", "ACCEPTED", "HASH", "PATH"]
+    assert listed[1].split()[0] == "tool"
+    assert listed[1].split()[-1] == str(file)
+    assert tongs("trust", "--revoke", "t").code == 0
+    assert tongs("tool", "run", "t").code == 3
+    assert tongs("trust", "--revoke", "t").code == 2
+    assert tongs("trust", "--revoke").code == 2
+
+
+def test_everything_of_a_project_is_accepted_at_once(place: Place, tongs: Run) -> None:
+    place.tool("a", TEXT)
+    place.tool("b", TEXT)
+    place.tool("bad", "bash: a\nrun: b\n")
+    config = place.project / ".tongs" / "config.yml"
+    config.write_text("security:\n  auto_approve: [a]\n", encoding="utf-8")
+    done = tongs("trust", "--yes")
+    assert done.code == 0
+    assert done.stderr.count("trusted ") == 3
+    assert tongs("tool", "run", "a").stdout == "ran\n"
+    assert tongs("trust") == Outcome("", "nothing here waits to be trusted\n", 0)
+    assert "config" in tongs("trust", "--list").stdout
+
+
+def test_on_a_terminal_the_definition_is_shown_and_asked_about(place: Place, screen: Show) -> None:
+    file = place.tool("t", TEXT + "# hidden \u202e\n")
+    shown = screen("tool", "run", "t")
+    shown.wait_for("trust t? [y/N] ")
+    assert f"t came with the project: {file}\n" in shown.text
+    assert "  bash: echo ran\n  # hidden \\u202e\n" in shown.text
+    shown.type("y\n")
+    assert shown.end() == 0
+    assert shown.text.endswith("ran\n")
+
+
+def test_on_a_terminal_a_change_is_shown_as_a_difference(
+    place: Place, screen: Show, tongs: Run
+) -> None:
+    file = place.tool("t", TEXT)
+    tongs("trust", "--yes", "t")
+    file.write_text(TEXT.replace("echo ran", "echo stolen"), encoding="utf-8")
+    shown = screen("tool", "run", "t")
+    shown.wait_for("trust t? [y/N] ")
+    assert "t changed since you accepted it" in shown.text
+    assert "  -bash: echo ran\n  +bash: echo stolen\n" in shown.text
+    shown.type("\n")
+    assert shown.end() == 3
+    assert "stolen\n" not in shown.text
+
+
+def test_the_person_is_asked_on_the_terminal_when_stdin_is_a_pipe(
+    place: Place, screen: Show
+) -> None:
+    place.tool("t", "bash: echo ran\nparameters:\n  A: {}\n")
+    reader, writer = os.pipe()
+    os.write(writer, b'{"A": "y"}')
+    os.close(writer)
+    shown = screen("tool", "run", "t", "--input-json", "-", stdin=reader)
+    os.close(reader)
+    shown.wait_for("trust t? [y/N] ")
+    shown.type("y\n")
+    assert shown.end() == 0
+    assert shown.text.endswith("ran\n")
+
+
+def test_a_definition_that_changes_while_it_is_read_is_not_accepted(
+    place: Place, screen: Show, tongs: Run
+) -> None:
+    file = place.tool("t", TEXT)
+    shown = screen("trust", "t")
+    shown.wait_for("trust t? [y/N] ")
+    file.write_text(TEXT.replace("ran", "swapped"), encoding="utf-8")
+    shown.type("y\n")
+    assert shown.end() == 3
+    assert "changed while you were reading it" in shown.text
+    assert tongs("tool", "run", "t").code == 3
+
+
+def test_trust_asks_about_each_tool_in_turn(place: Place, screen: Show, tongs: Run) -> None:
+    place.tool("a", TEXT)
+    place.tool("b", TEXT)
+    shown = screen("trust")
+    shown.wait_for("trust a? [y/N] ")
+    shown.type("n\n")
+    shown.wait_for("trust b? [y/N] ")
+    shown.type("yes\n")
+    assert shown.end() == 3
+    assert tongs("tool", "run", "a").code == 3
+    assert tongs("tool", "run", "b").stdout == "ran\n"

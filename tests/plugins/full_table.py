@@ -1,0 +1,34 @@
+"""Keeps what the long tests measured: one table in bench/full.md, written by `make test-full`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+TABLE = Path(__file__).resolve().parents[2] / "bench" / "full.md"
+
+
+class Table:
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, str, str]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" or "full" not in report.keywords:
+            return
+        measured = ", ".join(f"{name} {value}" for name, value in report.user_properties)
+        name = report.nodeid.rpartition("::")[2].removeprefix("test_").replace("_", " ")
+        self.rows.append((name, report.outcome, f"{report.duration:.0f} s", measured or "—"))
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not self.rows or hasattr(session.config, "workerinput"):
+            return
+        lines = ["# The long tests", "", "Written by `make test-full`.", ""]
+        lines += ["| test | outcome | took | measured |", "|---|---|---|---|"]
+        lines += [f"| {' | '.join(row)} |" for row in sorted(self.rows)]
+        TABLE.parent.mkdir(exist_ok=True)
+        TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Table(), "tongs-full-table")
