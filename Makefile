@@ -44,16 +44,23 @@ $(STAMP): uv.lock pyproject.toml
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@echo "$(CURDIR)" > $@
 
+# What the tests and the examples call besides Python; each package has the name of its program.
+PROGRAMS := bash curl git jq tmux zsh fish
+
+.PHONY: programs
+programs:
+	@bash tools/programs.sh $(PROGRAMS)
+
 .PHONY: demo
 demo: $(STAMP) ## see it work
 	@bash tools/demo.sh
 
 .PHONY: test
-test: $(STAMP) ## run the tests, except those marked `full`
+test: $(STAMP) programs ## run the tests, except those marked `full`
 	$(PYTEST) -m "not full" $(ARGS) tests
 
 .PHONY: test-full
-test-full: $(STAMP) ## run every test, and keep what the long ones measured in bench/full.md
+test-full: $(STAMP) programs ## run every test, and keep what the long ones measured in bench/full.md
 	$(PYTEST) -p tests.plugins.full_table $(ARGS) tests
 
 # bench/ joins the type check as soon as it exists.

@@ -22,6 +22,13 @@ def tools(place: Place) -> Place:
     return place
 
 
+def program(name: str) -> str:
+    """A shell to complete in; `make test` fetches those that are missing."""
+    found = shutil.which(name)
+    assert found is not None, f"{name} is missing: make programs"
+    return found
+
+
 def completed(place: Place, line: str) -> list[str]:
     """What real bash offers for a line, with the cursor at its end."""
     script = """
@@ -126,12 +133,9 @@ def test_the_script_is_accepted_by_its_shell(tongs: Run, tmp_path: Path, shell: 
     script = tongs("completion", shell)
     assert (script.stderr, script.code) == ("", 0)
     assert "__complete" in script.stdout
-    program = shutil.which(shell)
-    if program is None:
-        return  # the callback above is what the script relies on
     file = tmp_path / f"completion.{shell}"
     file.write_text(script.stdout, encoding="utf-8")
-    subprocess.run([program, "-n", str(file)], check=True, timeout=30)
+    subprocess.run([program(shell), "-n", str(file)], check=True, timeout=30)
 
 
 def test_an_unknown_shell_is_refused(tongs: Run) -> None:
@@ -144,12 +148,9 @@ def test_completion_starts_nothing_and_survives_broken_tools(place: Place, tongs
 
 
 def test_fish_offers_what_fits(tools: Place) -> None:
-    fish = shutil.which("fish")
-    if fish is None:
-        return  # the callback above is what the script relies on
     done = subprocess.run(
         [
-            fish,
+            program("fish"),
             "--no-config",
             "-c",
             "tongs completion fish | source; complete -C 'tongs tool run '",
@@ -160,3 +161,28 @@ def test_fish_offers_what_fits(tools: Place) -> None:
         check=True,
     )
     assert done.stdout.decode().splitlines() == ["greet", "weather\tGet weather"]
+
+
+def test_zsh_completes_in_a_real_interactive_shell(tools: Place) -> None:
+    shell = Screen(
+        [program("zsh"), "--no-rcs", "-i"],
+        cwd=tools.project,
+        env={**tools.env, "PS1": "> ", "PATH": f"{Path(TONGS).parent}:{tools.env['PATH']}"},
+    )
+    try:
+        shell.wait_for("> ")
+        shell.type("autoload -Uz compinit; compinit -D -u; source <(tongs completion zsh)\n")
+        shell.wait_for("> ")
+        shell.type("echo rea''dy\n")
+        shell.wait_for("ready\n")
+        shell.type("tongs tool run wea\tLOC\t")
+        shell.wait_for("LOCATION=")
+        # The editor draws the line in pieces; that the command runs shows what it holds.
+        shell.type("x\n")
+        shell.wait_for("trust weather? [y/N] ")
+        shell.type("y\n")
+        shell.wait_for("x 3\n")
+        shell.type("exit\n")
+        assert shell.end() == 0
+    finally:
+        shell.close()
