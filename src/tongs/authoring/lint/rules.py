@@ -39,7 +39,7 @@ _TABLE = (
         "schema",
         _ERROR,
         "a key that does not exist, or a value of the wrong type",
-        "a key Tongs does not know would be ignored without anybody noticing",
+        "what does not fit the format would be ignored or misread without anybody noticing",
         "compare with `tongs help tools`",
     ),
     Rule(
