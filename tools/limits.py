@@ -21,9 +21,7 @@ INHERITANCE_DEPTH = 2  # a base class of ours and a class made from it
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
 # "path" or "path::function" or "path::Class" -> why it may break a limit.
-EXCEPTIONS: dict[str, str] = {
-    "src/tongs/core/digest.py": "one standard module, named `_sha2` since 3.12 and `_sha256` before",
-}
+EXCEPTIONS: dict[str, str] = {}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -189,7 +189,7 @@ async def execute(
             session=session,
             deadline=deadline,
             observe=door.observe,
-            invoke=_nested(call, tool, allowance, parts, replace(door, deadline=deadline)),
+            invoke=_nested(call, tool, allowance, parts, door, deadline),
             permissions=allowance.permissions,
         )
         result = await parts.executors[tool.executor].execute(call.arguments, context)
@@ -251,22 +251,30 @@ def _redacted_result(result: ToolResult, secrets: tuple[str, ...]) -> ToolResult
     )
 
 
-def _nested(call: ToolCall, tool: Tool, allowance: Allowance, parts: Parts, door: Door) -> Invoke:
+def _nested(
+    call: ToolCall,
+    tool: Tool,
+    allowance: Allowance,
+    parts: Parts,
+    door: Door,
+    deadline: float | None,
+) -> Invoke:
     """The one way a tool calls another: the same pipeline, under the outer call's permissions."""
-    caller = Caller(
-        kind=CallerKind.TOOL,
-        name=tool.name,
-        chain=(*call.caller.chain, tool.name),
-        ceiling=allowance.permissions,
-        level=tool.level.value,
-        agreed=call.caller.agreed,
-    )
 
     async def invoke(name: str, arguments: Mapping[str, Any], stdin: bytes) -> ToolResult:
+        caller = Caller(
+            kind=CallerKind.TOOL,
+            name=tool.name,
+            chain=(*call.caller.chain, tool.name),
+            ceiling=allowance.permissions,
+            level=tool.level.value,
+            agreed=call.caller.agreed,
+        )
         inner = ToolCall(call.id, name, arguments, caller, stdin)
         helper = tool.helpers.get(name)
         finder = parts if helper is None else replace(parts, find=lambda _call, _scope: helper)
-        return await run(inner, finder, replace(door, timeout=None, scope=Scope.ANY))
+        within = replace(door, timeout=None, scope=Scope.ANY, deadline=deadline)
+        return await run(inner, finder, within)
 
     return invoke
 

@@ -28,6 +28,9 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
 # One for all: `json.dumps` with an option makes an encoder for each value.
 _encode = json.JSONEncoder(default=str).encode
 
+# In this order: asking the abstract class is slow.
+_OBJECT = (dict, Mapping)
+
 # One value of an argument may be a whole file; the log keeps enough to recognise it.
 _LONGEST_TEXT = 512
 
@@ -134,7 +137,7 @@ def _nested(value: Any) -> str:
         if len(value) > _LONGEST_TEXT:
             value = f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
         return json.encoder.encode_basestring_ascii(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, _OBJECT):
         inner = ",".join([f"{_key(str(key))}:{_nested(item)}" for key, item in value.items()])
         return "{" + inner + "}"
     if isinstance(value, list | tuple):

@@ -152,7 +152,6 @@ class Sandbox(Protocol):
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
         """What a call under this policy would be trusted with, for whoever approves it."""
-        ...
 
     def close(self) -> None:
         """End what is kept between calls."""

@@ -21,7 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
     from collections.abc import Callable, Collection, Iterable, Sequence
-    from typing import NoReturn, TypeAlias  # noqa: TID251 - this file runs without the package
+
+    from tongs.core.annotations import NoReturn, TypeAlias
 
     # Everything is plain data that marshal can carry to the fork server.
     RequestData: TypeAlias = tuple[

@@ -27,6 +27,8 @@ _MAX_VIOLATIONS = 100
 _MAX_DEPTH = 100
 _MAX_COMPILED = 2048
 _SCALARS = {str, int, float, bool, type(None)}
+# In this order: asking the abstract class is slow.
+_OBJECT = (dict, Mapping)
 
 
 class SchemaInvalid(ValueError):
@@ -72,14 +74,14 @@ def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
         if not isinstance(items, dict):
             return value
         return [with_defaults(items, element) for element in value]
-    if not isinstance(value, Mapping):
+    if not isinstance(value, _OBJECT):
         return value
     filled = dict(value)
     properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
+    if not isinstance(properties, _OBJECT):
         return filled
     for name, rule in properties.items():
-        if not isinstance(rule, Mapping):
+        if not isinstance(rule, _OBJECT):
             continue
         if name in filled:
             filled[name] = with_defaults(rule, filled[name])

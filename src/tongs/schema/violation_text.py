@@ -52,6 +52,10 @@ def describe(error: Any, schema: Any, *, mask: bool) -> list[Violation]:
     return [Violation(path, message, name)]
 
 
+# Types whose every value JSON can carry.
+_HARMLESS = {int, bool, type(None)}
+
+
 def not_json(value: Any, max_depth: int) -> list[Violation]:
     """What JSON cannot carry: such values would make the engine fail, or pass as something else."""
     found: list[Violation] = []
@@ -64,7 +68,7 @@ def not_json(value: Any, max_depth: int) -> list[Violation]:
             for key, entry in item.items():
                 if not isinstance(key, str) or not _is_text(key):
                     found.append(Violation(path, f"has a key that is no text: {key!a}", "json"))
-                else:
+                elif type(entry) not in _HARMLESS:
                     waiting.append(((*path, key), entry))
         elif isinstance(item, list | tuple):
             waiting.extend(((*path, n), entry) for n, entry in enumerate(item))
@@ -84,6 +88,8 @@ def _scalar_trouble(value: Any) -> str:
 
 
 def _is_text(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
