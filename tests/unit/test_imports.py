@@ -14,7 +14,7 @@ import pytest
 # run a tool that was read before.
 HEAVY = frozenset(
     """
-    asyncio concurrent ctypes dataclasses email hashlib http httpx2 importlib.metadata
+    asyncio concurrent ctypes dataclasses email http httpx2 importlib.metadata
     importlib.resources inspect jsonschema_rs logging mcp multiprocessing pathlib prompt_toolkit
     pydantic rich shutil signal socket ssl starlette subprocess tempfile threading tree_sitter
     tree_sitter_bash typing urllib uuid yaml
