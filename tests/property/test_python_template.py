@@ -342,7 +342,7 @@ def test_the_scanner_agrees_with_tokenize_on_the_standard_library() -> None:
             if [item.start for item in items] != [offset] or changed[offset - 1] == "\\":
                 continue
             try:
-                spots, _ = scan(changed, items)
+                spots = scan(changed, items).spots
             except TemplateError:
                 continue
             assert [spot.place for spot in spots] == [place], (path.name, offset)

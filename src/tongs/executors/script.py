@@ -10,7 +10,7 @@ from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Executor, World
 from tongs.executors.step import Prepared, StepExecutor
 from tongs.template.plan import Script, Step
-from tongs.template.values import Values
+from tongs.template.values import Values, utf8
 from tongs.template.words import arguments_words
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def _bash(script: Script, values: Values, arguments: list[str], world: World) ->
     shown = rendered.preamble.removeprefix("unset BASH_ENV\n") + rendered.script
     argv = (_interpreter(world, script.shell), SCRIPT, *arguments)
     if not rendered.preamble:
-        return Prepared(argv, {SCRIPT: _bytes(rendered.script)}, preview=_shown(shown, arguments))
+        return Prepared(argv, {SCRIPT: utf8(rendered.script)}, preview=_shown(shown, arguments))
     return Prepared(
         argv,
-        {SCRIPT: _bytes(rendered.script), PREAMBLE: _bytes(rendered.preamble)},
+        {SCRIPT: utf8(rendered.script), PREAMBLE: utf8(rendered.preamble)},
         # Read by bash before the script, which so keeps the author's line numbers.
         {"BASH_ENV": PREAMBLE},
         preview=_shown(shown, arguments),
@@ -65,7 +65,7 @@ def _pwsh(script: Script, values: Values, arguments: list[str], world: World) ->
     program = _interpreter(world, "pwsh")
     return Prepared(
         (program, "-NoProfile", "-NonInteractive", "-File", "script.ps1", *arguments),
-        {"script.ps1": _bytes(rendered.script), "values.json": _bytes(rendered.values_json)},
+        {"script.ps1": utf8(rendered.script), "values.json": utf8(rendered.values_json)},
         {"TONGS_VALUES": "values.json"},
         preview=_shown(f"# values: {rendered.values_json}\n{rendered.script}", arguments),
     )
@@ -82,7 +82,7 @@ def _cmd(script: Script, values: Values, arguments: list[str], world: World) -> 
     return Prepared(
         (_interpreter(world, "cmd"), "/d", "/c", "script.cmd", *arguments),
         # cmd loses its place in files that have only line feeds.
-        {"script.cmd": _bytes(rendered.script.replace("\n", "\r\n"))},
+        {"script.cmd": utf8(rendered.script.replace("\n", "\r\n"))},
         rendered.environment,
         preview=_shown(rendered.script, arguments),
     )
@@ -98,7 +98,7 @@ def _custom(script: Script, values: Values, arguments: list[str], world: World) 
             argv += arguments
         else:
             argv.append(SCRIPT if word == "{0}" else word)
-    return Prepared(tuple(argv), {SCRIPT: _bytes(source)}, preview=_shown(source, arguments))
+    return Prepared(tuple(argv), {SCRIPT: utf8(source)}, preview=_shown(source, arguments))
 
 
 _LANGUAGES: Mapping[str, Callable[[Script, Values, list[str], World], Prepared]] = {
@@ -120,7 +120,3 @@ def _interpreter(world: World, shell: str) -> str:
 def _shown(source: str, arguments: list[str]) -> str:
     text = source.rstrip("\n")
     return text if not arguments else f"set -- {shlex.join(arguments)}\n{text}"
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

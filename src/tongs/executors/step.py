@@ -14,7 +14,7 @@ from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.output import decoded, visible
 from tongs.template.plan import Plan, Step
-from tongs.template.values import ABSENT, ValueRefused, Values
+from tongs.template.values import ABSENT, ValueRefused, Values, utf8
 
 # As much of stderr as helps a reader of an error message; the whole is in the metadata.
 _ERROR_TAIL = 2000
@@ -250,7 +250,7 @@ def _stdin(step: Step, values: Values, context: Context) -> bytes:
     # `input` gets a step's output whole, with the final newline that references lose.
     whole = {**values, **context.whole_outputs}
     given = step.input.render(whole)
-    return given.encode("utf-8", "surrogateescape") if isinstance(given, str) else b""
+    return utf8(given) if isinstance(given, str) else b""
 
 
 def _remaining(step: Step, context: Context) -> float | None:

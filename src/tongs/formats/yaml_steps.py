@@ -114,15 +114,19 @@ class Compiler:
         if key is None:
             return None
         if key == "run":
-            windows = self.host.platform == "windows"
-            compiled = self.compiled(
-                (*path, key), lambda: words.compile(data[key], self.slots, windows=windows)
-            )
+            compiled = self.compiled((*path, key), lambda: self._words(data[key]))
             return None if compiled is None else Process(compiled)
         if key == "tool":
             return Nested(data["tool"], data.get("mcp"))
         shell = SCRIPT_KEYS.get(key) or str(data.get("shell", "default"))
         return self._script(data, (*path, key), shell)
+
+    def _words(self, source: str) -> words.WordsTemplate:
+        """The words of `run:`; a second interpreter among them is refused as in a script."""
+        template = words.compile(source, self.slots, windows=self.host.platform == "windows")
+        for error in () if self.checked else words.check_programs(template):
+            raise error
+        return template
 
     def _only_one(self, data: Mapping[str, Any], path: Path) -> str | None:
         """The one action key, chosen by platform where there is one for each."""

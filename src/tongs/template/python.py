@@ -15,6 +15,7 @@ from enum import Enum, auto
 from tongs.core.annotations import TypeAlias
 from tongs.core.record import dataclass
 from tongs.template.placeholder import Literal, Mode, Placeholder, find, names, raw_names, written
+from tongs.template.python_programs import refuse_program_text
 from tongs.template.python_source import Place, Spot, scan
 from tongs.template.values import (
     ABSENT,
@@ -77,10 +78,14 @@ def compile(text: str, slots: Slots) -> PythonTemplate:  # noqa: A001 - one name
     if not items:
         return PythonTemplate((text,), frozenset(), frozenset())
     _refuse_other_encodings(text)
-    spots, rewrites = scan(text, items)
-    edits: list[tuple[int, int, Part]] = [(r.start, r.end, r.text) for r in rewrites]
+    scanned = scan(text, items)
+    for spot in scanned.spots:
+        refuse_program_text(text, spot, scanned.parentheses)
+    edits: list[tuple[int, int, Part]] = [(r.start, r.end, r.text) for r in scanned.rewrites]
     edits += [
-        (spot.item.start, spot.item.end, _part(text, spot)) for spot in spots if not _stays(spot)
+        (spot.item.start, spot.item.end, _part(text, spot))
+        for spot in scanned.spots
+        if not _stays(spot)
     ]
     parts = tuple(_assemble(text, edits))
     used = [part.placeholder for part in parts if isinstance(part, Hole)]
@@ -124,7 +129,6 @@ def _part(text: str, spot: Spot) -> Part:
         return spot.item.text
     if spot.item.mode is Mode.RAW:
         return Hole(spot.item, Form.RAW)
-    _refuse_program_text(text, spot)
     return Hole(spot.item, _form(text, spot, spot.item))
 
 
@@ -179,7 +183,7 @@ def _refuse_open_code(placeholder: Placeholder) -> None:
     for code in filter(None, (slot.true_value, slot.false_value)):
         end = Placeholder(slot, Mode.SAFE, len(code), len(code) + 2)
         try:
-            closed = scan(code + "{}", [end])[0] == [Spot(end, Place.CODE, None)]
+            closed = scan(code + "{}", [end]).spots == [Spot(end, Place.CODE, None)]
         except TemplateError:
             closed = False
         if not closed or code.endswith("\\"):
@@ -187,27 +191,6 @@ def _refuse_open_code(placeholder: Placeholder) -> None:
                 f"the text for {slot.name} is no complete piece of code: {code}",
                 offset=placeholder.start,
             )
-
-
-_RUNS_TEXT = re.compile(
-    r"(?:(?<![\w.])(?:eval|exec)|\bos\.(?:system|popen)|\bget(?:status)?output)\s*\(\s*\Z"
-)
-
-
-def _refuse_program_text(text: str, spot: Spot) -> None:
-    """A seat belt: quoting for Python says nothing about the shell or Python that runs the text."""
-    item = spot.item
-    assert isinstance(item, Placeholder), "only placeholders carry a stranger's text"
-    start = spot.literal.start if spot.literal else item.start
-    if not item.slot.harmless and _RUNS_TEXT.search(text, max(0, start - 60), start):
-        name = item.slot.name
-        raise TemplateError(
-            f"{name} would become part of a program's text",
-            offset=item.start,
-            hint=f"pass it as an argument: subprocess.run(['ls', '--', {{{name}}}]), "
-            f"or write {{RAW:{name}}} to insert it as code",
-            rule="second-interpreter",
-        )
 
 
 def _literal(value: Value, text: Callable[[str], str]) -> str:

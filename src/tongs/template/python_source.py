@@ -86,11 +86,23 @@ _COMPLETE = {"x": 3, "u": 5, "U": 9}
 _DEEPEST = 20
 
 
-def scan(text: str, items: Iterable[Placeholder | Literal]) -> tuple[list[Spot], list[Rewrite]]:
-    """The place of every item, and what must change in the author's text around them."""
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """The place of every item, and what must change in the author's text around them.
+
+    `parentheses` are those in code, opening and closing place.
+    """
+
+    spots: list[Spot]
+    rewrites: list[Rewrite]
+    parentheses: list[tuple[int, int]]
+
+
+def scan(text: str, items: Iterable[Placeholder | Literal]) -> Scanned:
+    """Read the whole source."""
     scanner = _Scanner(text, items)
     scanner.code(0, None)
-    return scanner.spots, scanner.rewrites
+    return Scanned(scanner.spots, scanner.rewrites, scanner.parentheses)
 
 
 class _Scanner:
@@ -99,13 +111,14 @@ class _Scanner:
         self.items = {item.start: item for item in items}
         self.spots: list[Spot] = []
         self.rewrites: list[Rewrite] = []
+        self.parentheses: list[tuple[int, int]] = []
 
     def code(self, pos: int, outer: StringLiteral | None) -> int:
         """Scan code up to the end of the source, or of the field of `outer`.
 
         Returns the position of the `}` or `:` that ends the field.
         """
-        brackets = 0
+        brackets: list[int] = []
         while stop := _CODE_STOP.search(self.text, pos):
             pos = stop.start()
             char = stop[0]
@@ -118,11 +131,18 @@ class _Scanner:
             elif outer and not brackets and char in "}:":
                 return pos
             else:
-                brackets += (char in "([{") - (char in ")]}")
+                self._bracket(pos, brackets)
                 pos += 1
         if outer:
             raise self._unterminated(outer)
         return len(self.text)
+
+    def _bracket(self, pos: int, opened: list[int]) -> None:
+        char = self.text[pos]
+        if char in "([{":
+            opened.append(pos)
+        elif char in ")]}" and opened and self.text[start := opened.pop()] == "(":
+            self.parentheses.append((start, pos))
 
     def _item(self, pos: int, place: Place, literal: StringLiteral | None) -> int:
         item = self.items[pos]

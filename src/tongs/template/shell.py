@@ -95,7 +95,7 @@ def compile(  # noqa: A001 - one name in all languages
     if not checked:
         from tongs.template.shell_programs import errors  # noqa: PLC0415 - a warm run skips it
 
-        for error in errors(found.commands):
+        for error in errors(found):
             raise error
     return ShellTemplate(dialect, _pieces(text, found.sites, found.edits), _free_prefix(text))
 
@@ -104,7 +104,7 @@ def check_programs(text: str, slots: Slots, *, dialect: str = "bash") -> list[Te
     """Every placeholder that stands where a second interpreter would run its value."""
     from tongs.template.shell_programs import errors  # noqa: PLC0415 - a warm run skips it
 
-    return errors(scan(text, _marks(text, slots), dialect).commands)
+    return errors(scan(text, _marks(text, slots), dialect))
 
 
 def used_names(text: str, slots: Slots) -> frozenset[str]:

@@ -152,11 +152,16 @@ class _CommandReader:
             return
         if operator == "<<<" and scanner.dialect == "sh":
             scanner.doubt("<<< does not exist in sh", at)
+        first = len(scanner.commands)
         target = scanner.word(Quote.FIELD)
         if not target.text:
             scanner.doubt(f"nothing follows {operator}", at)
         if operator == "<<<":
             command.stdin += target.sites
+            command.stdin_text += target.text
+        elif operator == "<" and target.text.startswith("<("):
+            inside = scanner.depth + 1
+            command.sources += [c for c in scanner.commands[first:] if c.depth == inside]
 
 
 class _CommandState:
@@ -166,11 +171,13 @@ class _CommandState:
         self.reader = reader
         self.scanner = reader.scanner
         self.awaited: list[str] = []
+        # For each open compound command: how many commands stand before it, and what is piped in.
+        self.opened: list[tuple[int, Command | None]] = []
         self.pipe: Command | None = None
         self.start()
 
     def start(self) -> None:
-        self.command = Command([], [])
+        self.command = Command([], [], depth=self.scanner.depth)
         # A reserved word, `[[`, `((` or a subshell can stand here.
         self.at_start = True
         # An assignment can stand here.
@@ -180,11 +187,13 @@ class _CommandState:
 
     def finish(self, *, pipe: bool = False) -> None:
         """The command ends; `pipe` says that its output goes to the next one."""
-        if self.command.words or self.command.stdin:
-            self.scanner.commands.append(self.command)
+        command = self.command
+        if command.words or command.stdin or command.inner:
+            self.scanner.commands.append(command)
         if self.pipe is not None:
-            self.pipe.feeds = self.command
-        self.pipe = self.command if pipe else None
+            command.sources.append(self.pipe)
+        command.piped = pipe
+        self.pipe = command if pipe else None
         self.start()
 
     def end_list(self, ended_by: str) -> str:
@@ -193,7 +202,12 @@ class _CommandState:
             self.scanner.doubt(f"{self.awaited[-1]} is missing")
         return ended_by
 
-    def end_compound(self) -> None:
+    def end_compound(self, first: int) -> None:
+        """A compound command ends, whose own commands are those from `first` on."""
+        for command in self.scanner.commands[first:]:
+            if command.outer is None and command.depth == self.command.depth:
+                command.outer = self.command
+                self.command.inner.append(command)
         self.at_start = self.at_prefix = False
         self.ended = True
 
@@ -214,13 +228,14 @@ class _CommandState:
     def _parenthesis(self) -> None:
         scanner, words = self.scanner, self.command.words
         if self.at_start:
+            first = len(scanner.commands)
             if scanner.peek(1) == "(":
                 scanner.pos += 2
                 scanner.arithmetic("))")
             else:
                 scanner.pos += 1
                 self.reader.command_list(")")
-            self.end_compound()
+            self.end_compound(first)
         elif len(words) == 1 and not words[0].sites and scanner.skip(_EMPTY_PARENTHESES):
             # `name()`: the function's body follows.
             self.start()
@@ -245,15 +260,15 @@ class _CommandState:
 
     def _reserved(self, spelled: str) -> bool:
         """Act on a reserved word; False if it is none."""
-        scanner = self.scanner
+        scanner, first = self.scanner, len(self.scanner.commands)
         if spelled in _COMPOUNDS:
             self._compound(spelled)
         elif spelled == "case":
             self.reader.case()
-            self.end_compound()
+            self.end_compound(first)
         elif spelled == "[[" and scanner.dialect == "bash":
             read_condition(scanner)
-            self.end_compound()
+            self.end_compound(first)
         elif spelled == "function":
             self._function()
         elif spelled not in _PREFIXES:
@@ -262,14 +277,21 @@ class _CommandState:
 
     def _compound(self, spelled: str) -> None:
         answered, awaited = _COMPOUNDS[spelled]
+        if self.ended:
+            self.finish()
         if answered and (not self.awaited or self.awaited.pop() != answered):
             self.scanner.doubt(f"{spelled} is not understood here")
         if awaited:
             self.awaited.append(awaited)
+        if not answered:
+            # A pipe into a compound command goes past the commands inside it.
+            self.opened.append((len(self.scanner.commands), self.pipe))
+            self.pipe = None
         if spelled in ("for", "select"):
             self._loop_head()
         elif answered and not awaited:
-            self.end_compound()
+            first, self.pipe = self.opened.pop()
+            self.end_compound(first)
         else:
             self.start()
 
@@ -280,7 +302,9 @@ class _CommandState:
         if scanner.text.startswith("((", scanner.pos, scanner.end):
             scanner.pos += 2
             scanner.arithmetic("))")
-        elif not NAME.fullmatch(scanner.word().text) or not _LOOP_HEAD.match(
+            return
+        self.command.variable = scanner.word().text
+        if not NAME.fullmatch(self.command.variable) or not _LOOP_HEAD.match(
             scanner.text, scanner.pos, scanner.end
         ):
             scanner.doubt("this loop is not understood")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tongs.template.shell_cursor import Quote, Word
+from tongs.core.record import dataclass
+from tongs.template.shell_cursor import Arithmetic, Command, Quote, Word
 from tongs.template.shell_words import WordScanner
 
 _ARITHMETIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
@@ -17,17 +18,28 @@ _OPERATOR = re.compile(r"&&|\|\||[()<>]")
 _PLAIN_IN_REGEX = re.compile(r"""[^ \t\n'"`\\${()]+""")
 
 
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """A word, its text without the command substitutions in it, and their commands."""
+
+    word: Word
+    text: str
+    commands: list[Command]
+
+
 def read_condition(scanner: WordScanner) -> None:
     """The rest of `[[ … ]]`, after its opening word."""
     start, opened = scanner.pos - 2, 0
-    primary: list[Word] = []
+    primary: list[_Operand] = []
     while True:
         scanner.space_and_comments()
-        word = _read_word(scanner, after_match=bool(primary) and primary[-1].text == "=~")
+        at, first = scanner.pos, len(scanner.commands)
+        word = _read_word(scanner, after_match=bool(primary) and primary[-1].word.text == "=~")
         if not word.text:
             scanner.doubt("this [[ is not understood", start)
         if word.text not in _JOINTS:
-            primary.append(word)
+            text = scanner.text_without_substitutions(at, scanner.pos)
+            primary.append(_Operand(word, text, scanner.commands[first:]))
             continue
         _read_primary(scanner, primary, start)
         primary = []
@@ -48,19 +60,23 @@ def _read_word(scanner: WordScanner, *, after_match: bool) -> Word:
     return scanner.word(Quote.FIELD)
 
 
-def _read_primary(scanner: WordScanner, words: list[Word], start: int) -> None:
+def _read_primary(scanner: WordScanner, operands: list[_Operand], start: int) -> None:
     """`word`, `-f word` or `word == word`."""
-    match words:
+    evaluated: tuple[_Operand, ...] = ()
+    match operands:
         case [] | [_]:
             return
-        case [operator, operand] if _UNARY.fullmatch(operator.text):
-            evaluated = operand.sites if operator.text in _NAMES else ()
-        case [left, operator, right] if operator.text in _BINARY:
-            evaluated = left.sites + right.sites if operator.text in _ARITHMETIC else ()
+        case [operator, operand] if _UNARY.fullmatch(operator.word.text):
+            evaluated = (operand,) if operator.word.text in _NAMES else ()
+        case [left, operator, right] if operator.word.text in _BINARY:
+            evaluated = (left, right) if operator.word.text in _ARITHMETIC else ()
         case _:
             scanner.doubt("this [[ is not understood", start)
-    for site in evaluated:
-        site.evaluated = site.evaluated or site.depth == scanner.depth
+    for operand in evaluated:
+        for site in operand.word.sites:
+            site.evaluated = site.evaluated or site.depth == scanner.depth
+        scanner.arithmetics.append(Arithmetic(operand.text))
+        scanner.evaluate_output(operand.commands)
 
 
 def _read_regex(scanner: WordScanner) -> Word:

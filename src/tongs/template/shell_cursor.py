@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from enum import Enum
 
 from tongs.core.annotations import NoReturn
-from tongs.core.record import dataclass
+from tongs.core.record import dataclass, field
 from tongs.template.placeholder import Literal, Placeholder
 from tongs.template.values import TemplateError
 
@@ -63,14 +64,39 @@ class Word:
 
 @dataclass(slots=True)
 class Command:
-    """A simple command: assignments and words, what it reads from, and whom it feeds."""
+    """A simple command: assignments and words, and where its input and output go.
+
+    A compound command (`{ … }`, `if`, a loop …) has no words, and `inner` commands.
+    """
 
     words: list[Word]
-    # Placeholders in its heredocs and herestrings.
+    # Placeholders in its heredocs and herestrings, and the text of those that the shell expands.
     stdin: list[Site]
-    feeds: Command | None = None
+    stdin_text: str = ""
+    # How many command substitutions enclose it.
+    depth: int = 0
+    # The variable of a `for` whose list the words are.
+    variable: str = ""
+    # Before it in a pipe; inside `< <( … )`.
+    sources: list[Command] = field(default_factory=list)
+    # Its output goes to the next command of a pipe.
+    piped: bool = False
+    inner: list[Command] = field(default_factory=list)
+    # The compound command that it is a part of.
+    outer: Command | None = None
     # Its output is evaluated as arithmetic.
     evaluated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Text that the shell evaluates, without the command substitutions in it.
+
+    `array` is the name before a subscript: that of an associative array is a plain text.
+    """
+
+    text: str
+    array: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +144,9 @@ class Cursor:
         self.sites: list[Site] = []
         self.commands: list[Command] = []
         self.edits: list[Edit] = []
+        self.arithmetics: list[Arithmetic] = []
+        # Where the command substitutions stand.
+        self.substitutions: list[tuple[int, int]] = []
         self._marks = marks
         self._next_mark = 0
         # Where the placeholder taken last stands.
@@ -163,6 +192,17 @@ class Cursor:
             self.pos = self._marks[self._next_mark].start
             self.take_mark(quote)
         self.pos = end
+
+    def text_without_substitutions(self, start: int, end: int) -> str:
+        # In the order of their ends: those inside stand last.
+        inside = itertools.takewhile(lambda span: span[1] > start, reversed(self.substitutions))
+        kept: list[str] = []
+        at = start
+        for opened, closed in sorted(inside):
+            if at <= opened:
+                kept.append(self.text[at:opened])
+                at = closed
+        return "".join([*kept, self.text[at:end]])
 
     def skip(self, plain: re.Pattern[str]) -> bool:
         match = plain.match(self.text, self.pos, self.end)

@@ -9,7 +9,7 @@ from tongs.core.record import dataclass
 from tongs.template.shell_cursor import NAME, Command, Edit, Quote
 from tongs.template.shell_words import WordScanner
 
-_DELIMITER = re.compile(r"""(?:[^ \t\n|&;()<>'"`\\$]|\\.|'[^'\n]*'|"[^"\n$`\\]*")+""")
+_DELIMITER = re.compile(r"""(?:[^ \t\n|&;()<>'"`\\$]|\\.|'[^'\n\\]*'|"[^"\n$`\\]*")+""")
 _QUOTES = re.compile(r"""\\(.)|['"]""")
 _AFTER_DELIMITER = " \t\n|&;()<>"
 _PLAIN = re.compile(r"[^`\\${]+")
@@ -51,6 +51,8 @@ def read_bodies(scanner: WordScanner, heredocs: Sequence[Heredoc]) -> None:
             scanner.doubt("the line of a heredoc goes on over a line break", heredoc.operator)
         first = len(scanner.sites)
         end, after = _find_end(scanner, heredoc)
+        if not heredoc.quoted:
+            heredoc.command.stdin_text += scanner.text[scanner.pos : end]
         if scanner.has_mark_before(end):
             if heredoc.quoted:
                 _read_verbatim(scanner, heredoc, end)

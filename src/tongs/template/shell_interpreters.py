@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tongs.core.record import dataclass, field
+from tongs.core.record import dataclass, field, replace
 
 _ALL = 1000
 
@@ -13,7 +13,8 @@ class Options:
 
     `valued` are the short options that take the next word (or the rest of their own), `glued`
     those that take only the rest of their own word. `long_valued` counts the words a long option
-    takes without `=`. Options are still read after so many operands: `permuted`.
+    takes without `=`, and so for long names after one dash (`-ex`). Options are still read after so
+    many operands: `permuted`.
     """
 
     valued: str = ""
@@ -29,7 +30,7 @@ class Interpreter:
     The code is the value of one of `program_options`; else, unless one of `elsewhere` says that it
     comes from a file, the operand after the first `skip` ones (`rest`: that and all later ones),
     where `operand` is true or the short option `switch` was given. `stdin`: without any of these
-    the code is read from standard input.
+    the code is read from standard input; `files`: an operand is a file with the code instead.
     """
 
     hint: str
@@ -41,6 +42,7 @@ class Interpreter:
     skip: int = 0
     rest: bool = False
     stdin: bool = False
+    files: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +152,37 @@ _DASH_E = Interpreter(
     stdin=True,
 )
 
+_SQL_HINT = "the value could end the text it stands in, and the client runs shell commands, too: "
+_MYSQL = Interpreter(
+    _SQL_HINT + "allow only listed values with enum, or use a program that binds parameters",
+    Options(valued="eDhPuS", glued="p", long_valued={"--execute": 1, "--database": 1}),
+    program_options=frozenset({"-e", "--execute"}),
+    stdin=True,
+    files=False,
+)
+_OWN_COMMAND = "write the command yourself, or allow only listed values with enum"
+_EDITOR = Interpreter(
+    "an editor's commands can start programs: write them yourself",
+    Options(valued="cuUSTwW", long_valued={"--cmd": 1}, permuted=_ALL),
+    program_options=frozenset({"-c", "--cmd"}),
+)
+_LINE_EDITOR = Interpreter(_EDITOR.hint, Options(valued="pc"), stdin=True, files=False)
+_SCHEDULER = Interpreter(
+    "a shell runs these lines later: write them yourself, with the value in a file they read",
+    Options(valued="fqtu"),
+    elsewhere=frozenset({"-f"}),
+    stdin=True,
+    files=False,
+)
+_COPY = Interpreter(
+    _OWN_COMMAND,
+    Options(valued="cDFiJloPSXs"),
+    program_options=frozenset({"-o", "-S"}),
+)
+_SHELLS = "bash sh dash ash zsh ksh mksh yash fish rbash csh tcsh".split()
+
 PROGRAMS: dict[str, Interpreter] = {
-    **dict.fromkeys(("bash", "sh", "dash", "ash", "zsh", "ksh", "mksh", "fish", "rbash"), _SHELL),
+    **dict.fromkeys(_SHELLS, _SHELL),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK),
     **dict.fromkeys(("sed", "gsed"), _SED),
     **dict.fromkeys(("jq", "yq", "gojq", "jaq"), _JQ),
@@ -174,7 +205,105 @@ PROGRAMS: dict[str, Interpreter] = {
         program_options=frozenset({"-c", "-Command", "-command"}),
         stdin=True,
     ),
-    "ssh": _SSH,
+    **dict.fromkeys(("ssh", "autossh", "mosh"), _SSH),
+    **dict.fromkeys(("scp", "sftp"), _COPY),
+    **dict.fromkeys(("mysql", "mariadb"), _MYSQL),
+    **dict.fromkeys(("vim", "nvim", "vi", "view"), _EDITOR),
+    **dict.fromkeys(("ed", "ex"), _LINE_EDITOR),
+    **dict.fromkeys(("at", "batch"), _SCHEDULER),
+    "crontab": replace(_SCHEDULER, elsewhere=frozenset({"-l", "-r"}), files=True),
+    "psql": Interpreter(
+        _SQL_HINT + "psql -v value={NAME} <<< \"select :'value'\"",
+        Options(
+            valued="cdfhpUvLoFPRT",
+            long_valued={"--command": 1, "--dbname": 1, "--file": 1, "--variable": 1, "--set": 1},
+            permuted=_ALL,
+        ),
+        program_options=frozenset({"-c", "--command"}),
+        elsewhere=frozenset({"-f", "--file"}),
+        stdin=True,
+        files=False,
+    ),
+    "sqlite3": Interpreter(
+        _SQL_HINT + "allow only listed values with enum, or use python: with its sqlite3 module",
+        Options(long_valued={"-separator": 1, "-nullvalue": 1, "-newline": 1, "-cmd": 1}),
+        program_options=frozenset({"-cmd"}),
+        operand=True,
+        skip=1,
+        rest=True,
+        stdin=True,
+    ),
+    "osascript": Interpreter(
+        "pass the value as an argument: osascript -e 'on run argv' -e '… item 1 of argv …' -e end"
+        " {NAME}",
+        Options(valued="els"),
+        program_options=frozenset({"-e"}),
+        stdin=True,
+    ),
+    "gdb": Interpreter(
+        _OWN_COMMAND,
+        Options(long_valued={"-ex": 1, "--ex": 1, "-eval-command": 1, "--eval-command": 1}),
+        program_options=frozenset({"-ex", "--ex", "-eval-command", "--eval-command"}),
+    ),
+    "emacs": Interpreter(
+        _OWN_COMMAND,
+        Options(long_valued={"--eval": 1, "-eval": 1}, permuted=_ALL),
+        program_options=frozenset({"--eval", "-eval"}),
+    ),
+    **dict.fromkeys(("dc", "gnuplot", "R", "tclsh"), _DASH_E),
+    "expect": replace(_DASH_E, options=Options(valued="cf"), program_options=frozenset({"-c"})),
+    "script": Interpreter(
+        _OWN_COMMAND,
+        Options(valued="cEIOBTmo", long_valued={"--command": 1}, permuted=_ALL),
+        program_options=frozenset({"-c", "--command"}),
+    ),
+    **dict.fromkeys(
+        ("make", "gmake"),
+        Interpreter(
+            "make expands $(shell …) in it: write it yourself",
+            Options(valued="CfIjloWE", long_valued={"--eval": 1, "--file": 1}, permuted=_ALL),
+            program_options=frozenset({"-E", "--eval"}),
+        ),
+    ),
+    "hyperfine": Interpreter(
+        "hyperfine hands its words to a shell", Options(valued="wrpcsnu"), operand=True, rest=True
+    ),
+    "tar": Interpreter(
+        _OWN_COMMAND,
+        Options(
+            valued="fCTXIFgKbHVLN",
+            long_valued={"--to-command": 1, "--use-compress-program": 1, "--checkpoint-action": 1},
+            permuted=_ALL,
+        ),
+        program_options=frozenset(
+            {
+                "-I",
+                "-F",
+                "--to-command",
+                "--use-compress-program",
+                "--checkpoint-action",
+                "--rsh-command",
+                "--rmt-command",
+                "--info-script",
+                "--new-volume-script",
+            }
+        ),
+    ),
+    "rsync": Interpreter(
+        _OWN_COMMAND,
+        Options(valued="eTfBM", long_valued={"--rsh": 1, "--rsync-path": 1}, permuted=_ALL),
+        program_options=frozenset({"-e", "--rsh", "--rsync-path"}),
+    ),
+    "split": Interpreter(
+        "split hands this to a shell, and the name of each part as $FILE: write it yourself",
+        Options(valued="abClnt", long_valued={"--filter": 1}, permuted=_ALL),
+        program_options=frozenset({"--filter"}),
+    ),
+    "sort": Interpreter(
+        _OWN_COMMAND,
+        Options(valued="kotST", long_valued={"--compress-program": 1}, permuted=_ALL),
+        program_options=frozenset({"--compress-program"}),
+    ),
     "watch": Interpreter(
         "watch hands its words to sh: use watch -x",
         Options(valued="nq", long_valued={"--interval": 1}),
@@ -186,11 +315,12 @@ PROGRAMS: dict[str, Interpreter] = {
         "parallel hands its words to a shell: put the value after :::",
         Options(valued="jNnIaLlsdS", long_valued={"--jobs": 1}),
         operand=True,
+        stdin=True,
     ),
 }
 
 BUILTINS: dict[str, Interpreter] = {
-    **dict.fromkeys(("unset", "export", "readonly"), _NAMES),
+    "unset": _NAMES,
     **dict.fromkeys(("alias", "bind", "complete", "compgen"), _COMPLETION),
     "eval": _EVAL,
     "let": Interpreter("give the parameter the type integer or number", operand=True, rest=True),
@@ -219,10 +349,6 @@ BUILTINS: dict[str, Interpreter] = {
             rest=True,
         ),
     ),
-    **dict.fromkeys(
-        ("test", "["),
-        Interpreter(_NAMES.hint, Options(valued="vR"), program_options=frozenset({"-v", "-R"})),
-    ),
 }
 
 WRAPPERS: dict[str, Wrapper] = {
@@ -243,6 +369,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "setsid": Wrapper(),
     "time": Wrapper(Options(valued="fo")),
     "-p": Wrapper(),
+    "--": Wrapper(),
     "nice": Wrapper(Options(valued="n", long_valued={"--adjustment": 1})),
     "ionice": Wrapper(Options(valued="cnpPu")),
     "chrt": Wrapper(Options(valued="TPDp"), skip=1),
@@ -265,6 +392,12 @@ WRAPPERS: dict[str, Wrapper] = {
         )
     ),
     "busybox": Wrapper(),
+    "sshpass": Wrapper(Options(valued="pfdP")),
+    **dict.fromkeys(("torsocks", "torify", "proxychains", "proxychains4"), Wrapper()),
+    **dict.fromkeys(("unbuffer", "pkexec", "caffeinate", "dbus-run-session"), Wrapper()),
+    "xvfb-run": Wrapper(Options(valued="enpsw")),
+    "ltrace": Wrapper(Options(valued="eopsuaDFnx")),
+    "valgrind": Wrapper(),
     "unshare": Wrapper(Options(glued="muinpUCT")),
     "strace": Wrapper(Options(valued="eopPsuEaSIOXb")),
     "systemd-run": Wrapper(Options(valued="pMHE", long_valued={"--property": 1, "--unit": 1})),
@@ -276,9 +409,22 @@ RUNNERS = frozenset({
     "nsenter", "bwrap", "firejail", "vagrant", "script", "tmux", "screen", "uv", "poetry", "pipx",
     "npx", "conda", "direnv", "dotenv", "entr", "gosu", "tini", "dumb-init", "proot", "fakeroot",
 })  # fmt: skip
-FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+FINDERS = frozenset({"find", "gfind", "fd", "fdfind"})
+FIND_ACTIONS = frozenset(
+    {"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}
+)
 DECLARATIONS = frozenset({"declare", "typeset", "local", "export", "readonly"})
 # Programs whose output is their arguments.
 ECHOES = frozenset({"echo", "printf"})
-# Variables whose value the shell expands again.
-EXPANDED_VARIABLES = frozenset({"PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "BASH_ENV", "ENV"})
+# Programs whose output is a part of their arguments.
+PATH_PARTS = frozenset({"basename", "dirname", "realpath", "readlink"})
+# Programs whose output is what they read, or parts of it.
+FILTERS = frozenset(
+    "cat tee tr sort uniq head tail rev tac cut grep sed fold paste base64 envsubst".split()
+)
+# Variables whose value the shell expands again, or takes for the program to run.
+EXPANDED_VARIABLES = frozenset({
+    "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "BASH_ENV", "ENV", "BASH_ALIASES", "BASH_CMDS",
+})  # fmt: skip
+# Variables that bash made with `declare -i`.
+INTEGER_VARIABLES = frozenset({"RANDOM", "SRANDOM", "SECONDS", "OPTIND", "HISTCMD", "LINENO"})

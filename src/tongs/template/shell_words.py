@@ -9,13 +9,15 @@ wrong guess about quoting is how a value becomes code. What stands between words
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tongs.template.placeholder import Literal, Mode, Placeholder
 from tongs.template.shell_cursor import (
     NAME,
     SPACE,
     UNQUOTED,
+    Arithmetic,
+    Command,
     Cursor,
     Mark,
     Quote,
@@ -34,6 +36,10 @@ _ARRAY_TARGET = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.ASCII | re.DOTALL)
 _PARAMETER = re.compile(r"[!#]?(?:[A-Za-z_]\w*|\d+|[@*#?$!-])", re.ASCII)
 _SPECIAL_PARAMETERS = frozenset("@*#?$!-0123456789")
 _AFTER_ARRAY = " \t\n;&|<>)`"
+# `${!x}` and `${x@P}` read what is in `x` as a name, or expand it once more.
+_SECOND_READING = re.compile(
+    r"\$\{(?:![A-Za-z_]\w*(?!\w|[@*]\}|\[[@*]\])|[A-Za-z_]\w*@P\})", re.ASCII
+)
 _TRANSFORM = re.compile(r"@[A-Za-z]\}|[@*]\}")
 
 
@@ -166,13 +172,23 @@ class WordScanner(Cursor):
     def substitution(self) -> None:
         """`$( … )`, `<( … )`: commands of their own, after the opening parenthesis."""
         evaluated, self.evaluated = self.evaluated, False
-        first = len(self.commands)
+        start, first = self.pos, len(self.commands)
         self.depth += 1
         self.read_commands(self, ")")
         self.depth -= 1
-        for command in self.commands[first:]:
-            command.evaluated = command.evaluated or evaluated
         self.evaluated = evaluated
+        self.substituted(start, first)
+
+    def substituted(self, start: int, first: int) -> None:
+        """A command substitution from `start` ends here; its commands are those from `first` on."""
+        self.substitutions.append((start, self.pos))
+        if self.evaluated:
+            self.evaluate_output(self.commands[first:])
+
+    def evaluate_output(self, commands: Iterable[Command]) -> None:
+        """What these commands print is evaluated as arithmetic."""
+        for command in commands:
+            command.evaluated = command.evaluated or command.depth == self.depth + 1
 
     def backtick(self, quote: Quote) -> None:
         """`` `…` ``: the shell removes one level of backslashes and reads the rest as commands."""
@@ -183,8 +199,10 @@ class WordScanner(Cursor):
             self.doubt("a backtick is never closed", start)
         if quote is Quote.HEREDOC and '\\"' in self.text[start:close]:
             self.doubt('\\" in backticks in a heredoc is not understood', hint="use $( … )")
+        first = len(self.commands)
         self._backtick_commands(close, "\\`$" if quote in UNQUOTED else '\\`$"')
         self.pos = close + 1
+        self.substituted(start, first)
 
     def _backtick_commands(self, close: int, escapable: str) -> None:
         inner: list[str] = []
@@ -208,6 +226,7 @@ class WordScanner(Cursor):
         self.read_commands(scanner, "")
         self.sites += scanner.sites
         self.commands += scanner.commands
+        self.arithmetics += scanner.arithmetics
 
     def parameter(self, quote: Quote) -> None:
         """`${…}`, after the opening brace."""
@@ -218,7 +237,9 @@ class WordScanner(Cursor):
         self.pos = head.end()
         if self.peek() == "[":
             self.pos += 1
-            self.arithmetic("]")
+            self.arithmetic("]", array=head.group().lstrip("!#"))
+        if _SECOND_READING.match(self.text, start, self.end):
+            self.arithmetics.append(Arithmetic(head.group()))
         operator = self.peek()
         if operator == "}":
             self.pos += 1
@@ -272,8 +293,11 @@ class WordScanner(Cursor):
                 hint="leave the single quotes out",
             )
 
-    def arithmetic(self, closer: str) -> None:
-        """`$((…))`, `((…))`, `[…]`, `${x:…}`: evaluated text, after its opening."""
+    def arithmetic(self, closer: str, *, array: str = "") -> None:
+        """`$((…))`, `((…))`, `[…]`, `${x:…}`: evaluated text, after its opening.
+
+        `array` is the name before a subscript.
+        """
         start, evaluated = self.pos, self.evaluated
         self.evaluated = True
         open_brackets: list[str] = []
@@ -282,6 +306,8 @@ class WordScanner(Cursor):
                 continue
             char = self.text[self.pos]
             if not open_brackets and self.text.startswith(closer, self.pos, self.end):
+                text = self.text_without_substitutions(start, self.pos)
+                self.arithmetics.append(Arithmetic(text, array))
                 self.pos += len(closer)
                 self.evaluated = evaluated
                 return
@@ -303,9 +329,16 @@ class WordScanner(Cursor):
     # --- words ------------------------------------------------------------------------------
 
     def word(
-        self, reading: Quote = Quote.BARE, *, before_subscript: re.Pattern[str] | None = None
+        self,
+        reading: Quote = Quote.BARE,
+        *,
+        before_subscript: re.Pattern[str] | None = None,
+        array: str = "",
     ) -> Word:
-        """One word. After a match of `before_subscript`, `[` opens the subscript of an array."""
+        """One word. After a match of `before_subscript`, `[` opens the subscript of an array.
+
+        `array` names that array inside `array=( … )`, where the word does not.
+        """
         start, first = self.pos, len(self.sites)
         while self.pos < self.end:
             if self.skip(_PLAIN_IN_WORD):
@@ -320,7 +353,10 @@ class WordScanner(Cursor):
             elif char == "[":
                 self.pos += 1
                 if before_subscript and before_subscript.fullmatch(self.text, start, self.pos - 1):
-                    self.arithmetic("]")
+                    self.arithmetic("]", array=array or self.text[start : self.pos - 1])
+                    if self.peek() not in ("=", "+"):
+                        # A pattern: `[a-z]*` reads no variable `a`.
+                        self.arithmetics.pop()
             else:
                 self.piece(reading)
         sites = tuple(self.sites[first:])
@@ -338,7 +374,8 @@ class WordScanner(Cursor):
         elif self.pos > start and self.text[self.pos - 1] in "?*+@!":
             self.group()
         elif _ARRAY_TARGET.fullmatch(self.text, start, self.pos):
-            self.array()
+            name = NAME.match(self.text, start)
+            self.array(name.group() if name else "")
         else:
             return False
         return True
@@ -360,7 +397,7 @@ class WordScanner(Cursor):
                 self.piece()
         self.doubt("a parenthesis is never closed", start)
 
-    def array(self) -> None:
+    def array(self, name: str) -> None:
         """`a=( … )`, from its parenthesis."""
         start = self.pos
         self.pos += 1
@@ -371,7 +408,7 @@ class WordScanner(Cursor):
                 if self.peek() not in _AFTER_ARRAY:
                     self.doubt("something touches the end of an array")
                 return
-            if not self.word(before_subscript=_NOTHING).text:
+            if not self.word(before_subscript=_NOTHING, array=name).text:
                 break
         self.doubt("this array is not understood", start)
 

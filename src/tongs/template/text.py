@@ -12,7 +12,17 @@ from collections.abc import Iterator, Mapping
 from tongs.core.annotations import Any, TypeAlias
 from tongs.core.record import dataclass
 from tongs.template.placeholder import Literal, Placeholder, find, names, raw_names, written
-from tongs.template.values import ABSENT, Absent, Slots, Value, ValueRefused, Values, plain_text
+from tongs.template.values import (
+    ABSENT,
+    NO_UNICODE,
+    Absent,
+    Slots,
+    Value,
+    ValueRefused,
+    Values,
+    is_unicode,
+    plain_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +149,8 @@ def _part_text(
     text = plain_text(_field_value(part, values))
     if template.environment and "\0" in text:
         raise ValueRefused(part.slot.name, "may not contain a NUL character here")
+    if template.environment and not is_unicode(text):
+        raise ValueRefused(part.slot.name, NO_UNICODE)
     return text
 
 

@@ -21,6 +21,8 @@ class Absent(Enum):
 
 ABSENT: Final = Absent.ABSENT
 
+NO_UNICODE: Final = "is no valid Unicode text (half a surrogate pair)"
+
 # A JSON value or ABSENT.
 Value: TypeAlias = Any
 Values: TypeAlias = Mapping[str, Value]
@@ -101,6 +103,15 @@ def plain_text(value: Value, slot: Slot | None = None) -> str:
     if isinstance(value, list):
         return " ".join(plain_text(element) for element in value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether the text can be written as UTF-8: JSON also allows half a surrogate pair."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def utf8(text: str) -> bytes:

@@ -6,6 +6,7 @@ a blank or a quote in a value never makes another word. `~`, `$X` and `*` are pl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from tongs.core.annotations import TypeAlias
@@ -13,15 +14,20 @@ from tongs.core.record import dataclass, field
 from tongs.template.placeholder import Literal, Mode, Placeholder, find, names, raw_names, written
 from tongs.template.values import (
     ABSENT,
+    NO_UNICODE,
     Slots,
     TemplateError,
     Value,
     ValueRefused,
     Values,
+    is_unicode,
     plain_text,
 )
 
 _Piece: TypeAlias = str | Placeholder
+
+# What would mean something to a shell, if there were one around.
+_SPECIAL = re.compile(r"""[\\'"$`]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,28 @@ def compile(  # noqa: A001 - one name in all languages
     return WordsTemplate(words, names(pieces), raw_names(pieces), windows)
 
 
+def check_programs(template: WordsTemplate) -> list[TemplateError]:
+    """Every placeholder that stands where a program would run its value: `bash -c "ls {A}"`."""
+    # A tool that was checked before does not pay for these.
+    from tongs.template.shell_cursor import Quote, Site  # noqa: PLC0415
+    from tongs.template.shell_cursor import Word as ShellWord  # noqa: PLC0415
+    from tongs.template.shell_options import source  # noqa: PLC0415
+    from tongs.template.shell_programs import words_errors  # noqa: PLC0415
+
+    read = []
+    for word in template.words:
+        text, sites = "", []
+        for piece in word.pieces:
+            if isinstance(piece, Placeholder):
+                quote = Quote.BARE if word.sole is piece else Quote.DOUBLE
+                sites.append(Site(piece, quote))
+                text += source(sites[-1])
+            else:
+                text += _SPECIAL.sub(r"\\\g<0>", piece)
+        read.append(ShellWord(text or "''", tuple(sites)))
+    return words_errors(read)
+
+
 def split(text: str, *, windows: bool = False) -> list[str]:
     """The words of a text without placeholders."""
     words = _Splitter(text, {}, windows=windows).words()
@@ -135,10 +163,8 @@ def _text(placeholder: Placeholder, values: Values) -> str:
 def _passable(name: str, text: str) -> str:
     if "\0" in text:
         raise ValueRefused(name, "may not contain a NUL character in an argument")
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise ValueRefused(name, "is no valid Unicode text (half a surrogate pair)") from None
+    if not is_unicode(text):
+        raise ValueRefused(name, NO_UNICODE)
     return text
 
 
@@ -222,4 +248,4 @@ class _Splitter:
         raise TemplateError(f"this {quote} has no partner", offset=start)
 
 
-__all__ = ["WordsTemplate", "arguments_words", "compile", "split"]
+__all__ = ["WordsTemplate", "arguments_words", "check_programs", "compile", "split"]

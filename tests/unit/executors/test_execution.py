@@ -270,3 +270,19 @@ def test_scratch_is_shared_by_the_steps_and_gone_afterwards(project: Project) ->
     scratch = Path(result.metadata["steps"][0]["stdout"].strip())
     assert result.output == "kept\n"
     assert not scratch.exists()
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "bash: 'true {A}'\n",
+        "script: 'true {A}'\nshell: sh\n",
+        "bash: cat > /dev/null\ninput: '{A}'\n",
+        "bash: 'true'\nenvironment: {X: '{A}'}\n",
+        "run: 'true {A}'\n",
+    ],
+)
+def test_half_a_surrogate_pair_is_passed_on_or_refused(project: Project, definition: str) -> None:
+    result = project.define_and_run(definition + "parameters: {A: {}}\n", A="\ud800")
+
+    assert result.error is None or result.error.code is ErrorCode.INVALID_ARGUMENTS

@@ -176,3 +176,11 @@ def test_same_bytes_load_the_same_from_the_cache(tmp_path: Path) -> None:
     again = load(document.from_cache(document.to_cache()), Origin(), Host(), checked=True)
 
     assert first == again
+
+
+def test_a_second_interpreter_in_run_is_refused_as_in_a_script() -> None:
+    text = "parameters: {A: {}}\nrun: bash -c 'ls {A}'\n"
+
+    assert problems(text) == [(2, "run")]
+    assert "bash would run code in the value of {A}" in messages(text)
+    assert loaded("parameters: {A: {}}\nrun: bash -c 'ls \"$1\"' _ {A}\n").plan is not None

@@ -253,7 +253,16 @@ def test_a_source_that_says_it_is_utf_8_takes_values() -> None:
 @pytest.mark.parametrize(
     "source",
     ["os.system('ls {A}')", "eval({A})", "exec( f'{A}' )", "os.popen(\n 'x {A}')",
-     "subprocess.getoutput('ls {A}')"],
+     "subprocess.getoutput('ls {A}')", "os.system('ls ' + {A})", "os.system(('ls {A}'))",
+     "os.system('ls' ' {A}')", "os.system(command='ls {A}')", "os.system('ls {}'.format({A}))",
+     "system('ls {A}')", "eval(  # {B}\n '{A}')", "builtins.eval({A})",
+     "eval(compile({A}, '', 'x'))",
+     "subprocess.run('ls {A}', shell=True)", "run(f'ls {A}', shell = 1, check=True)",
+     "subprocess.run(\n  args='ls {A}',\n  shell=True,\n)",
+     "subprocess.run(['sh', '-c', 'ls {A}'])",
+     "os.execvp('bash', ['/bin/bash', '-lc', f'ls {A}'])", "cmd = f'ls {A}'\nos.system(cmd)",
+     "if 1:\n  cmd: str = 'ls ' + {A}\n  subprocess.check_output(cmd, shell=True)",
+     "asyncio.create_subprocess_shell('ls {A}')"],
 )  # fmt: skip
 def test_program_text_for_a_second_interpreter_is_refused(source: str) -> None:
     assert refusal(source).rule == "second-interpreter"
@@ -261,7 +270,13 @@ def test_program_text_for_a_second_interpreter_is_refused(source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["os.system('ls {KIND}')", "eval('{N}')", "df.eval('{A}')", "exec('{RAW:A}')", "print({A})"],
-)
+    ["os.system('ls {KIND}')", "eval('{N}')", "df.eval('{A}')", "exec('{RAW:A}')", "print({A})",
+     "os.system('ls ' + shlex.quote({A}))", "os.system(f'ls {shlex.quote({A})}')",
+     "cmd = shlex.join(['ls', {A}])\nsubprocess.run(cmd, shell=True)",
+     "subprocess.run('echo \"$X\"', shell=True, env={'X': {A}})",
+     "subprocess.run('cat', shell=True, input={A})", "subprocess.run(['ls', '{A}'])",
+     "cmd = ['ls', {A}]\nsubprocess.run(cmd)", "eval('a + 1', {'a': {A}})", "re.compile('{A}')",
+     "print(platform.system(), {A})", "name = {A}\nprint(name)", "# os.system('{A}')"],
+)  # fmt: skip
 def test_harmless_program_text_is_allowed(source: str) -> None:
     python.compile(source, SLOTS)

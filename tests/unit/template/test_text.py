@@ -115,3 +115,10 @@ def test_data_that_is_one_absent_placeholder_is_absent() -> None:
     assert text.compile_data("{A}", SLOTS).render({}) is ABSENT
     assert text.compile_data(5, SLOTS).render({}) == 5
     assert text.render_data({"a": "{A}"}, SLOTS, {"A": 1}) == {"a": 1}
+
+
+def test_half_a_surrogate_pair_fits_into_no_environment() -> None:
+    template = text.compile("{A}", {"A": Slot("A")}, environment=True)
+
+    with pytest.raises(ValueRefused, match="surrogate"):
+        template.render({"A": "\ud800"})

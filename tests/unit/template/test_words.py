@@ -141,3 +141,38 @@ def test_an_argument_with_a_nul_is_refused_by_name() -> None:
         words.arguments_words({"key": "\0"})
 
     assert refused.value.name == "key"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("bash -c 'ls {A}'", "second-interpreter"),
+        ("env X=1 sh -c {A}", "second-interpreter"),
+        ("ssh host ls {A}", "second-interpreter"),
+        ("awk '/{A}/' f", "second-interpreter"),
+        ("find . -exec sh -c 'ls {A}' ;", "second-interpreter"),
+        ("timeout {FILES} ls", "second-interpreter"),
+        ("{A} x", "program-name"),
+        ("sudo {A}", "program-name"),
+    ],
+)
+def test_a_program_that_would_run_the_value_is_found(text: str, rule: str) -> None:
+    (error,) = words.check_programs(words.compile(text, SLOTS))
+
+    assert (error.rule, text[error.offset]) == (rule, "{")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ls {A}",
+        """bash -c 'echo "$1"' _ {A}""",
+        "awk -v a={A} '{print $1}' f",
+        "env X={A} Y={FILES} ls '' $A",
+        "printf '%s\n' {A} {FILES}",
+        "echo 'bash -c' {A}",
+        "sh -c 'sleep {FLAG}'",
+    ],
+)
+def test_other_places_are_fine(text: str) -> None:
+    assert words.check_programs(words.compile(text, SLOTS)) == []

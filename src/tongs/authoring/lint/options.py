@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tongs.authoring.lint.commands import Argument, CommandLine, command_lines
 from tongs.authoring.lint.view import Definition
-from tongs.core.errors import Problem
+from tongs.core.errors import Problem, Severity
 from tongs.template.placeholder import Mode, Placeholder
 
 # Well-known programs that know `--`, and their short options that take the next word. Of any other
@@ -21,7 +21,22 @@ _VALUED = {
     "rm": "", "rmdir": "", "sha1sum": "", "sha256sum": "", "shred": "ns", "sort": "kotST",
     "stat": "cft", "tac": "s", "tail": "ncs", "tee": "", "touch": "drt", "tree": "LPIHTo",
     "uniq": "fsw", "wc": "", "zcat": "",
+    # Of these an option can run a program: `ssh -oProxyCommand=…`, `tar --to-command=…`.
+    "bash": "oO", "dash": "o", "fish": "dDCf", "find": "D", "ksh": "o", "lua": "l",
+    "make": "CfIjloW", "man": "CLmMPrS", "node": "r", "nodejs": "r", "perl": "I", "php": "cdtS",
+    "python": "WX", "rsync": "eTfBM", "ruby": "ICrE", "scp": "cDFiJloPSX", "sed": "efl",
+    "sftp": "bBcDFiJloPRSsX",
+    "sh": "o", "ssh": "BbcDEeFIiJLlmOopQRSWw", "tar": "fCTXIFgKbHVLN", "zip": "bntx", "zsh": "o",
 }  # fmt: skip
+# Programs that run code an option names.
+_RUN_OPTIONS = frozenset(
+    "bash dash fish find git ksh less lua make man node nodejs perl php python rsync ruby scp sed"
+    " sftp sh sort ssh tar wget zip zsh".split()
+)
+# Programs that look for no options behind their first operand; `find` for no others.
+_STOP_AT_OPERANDS = frozenset(
+    "bash dash find fish ksh lua node nodejs perl php python ruby sh ssh zsh".split()
+)
 
 # Programs that start another one standing among their words.
 _WRAPPERS = frozenset(
@@ -31,13 +46,14 @@ _WRAPPERS = frozenset(
 # Words that take anything as it is or know no `--`; `in` is how the list of a loop reads; and
 # interpreters, which stop looking for options at their program's text.
 _TAKES_ANYTHING = frozenset(
-    ". : [ alias awk bash bc break builtin cd continue dash dd declare dirs echo eval exit export"
-    " expr false fish find gawk getopts hash in jq kill ksh let local logger lua mapfile mawk node"
-    " nodejs parallel perl php popd printf pushd pwsh read readarray readonly return ruby sed seq"
-    " set sh shift sleep source ssh su test trap true typeset ulimit unset wait watch which"
-    " yq zsh".split()
+    ". : [ alias awk bc break builtin cd continue dd declare dirs echo eval exit export expr false"
+    " gawk getopts hash in jq kill let local logger mapfile mawk parallel popd printf pushd pwsh"
+    " read readarray readonly return seq set shift sleep source su test trap true typeset ulimit"
+    " unset wait watch which yq".split()
 )
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*\Z")
+_SED_PROGRAM = re.compile(r"-[a-zA-Z]*[ef]|--expression|--file")
+# `python3.11` is python.
+_VERSION = re.compile(r"(?<=[a-z])[\d.]+\Z")
 
 # Programs to which `true` and `false` are words like any other.
 _TAKES_TRUTH = frozenset("[ : echo exit export in jq printf return test yq".split())
@@ -78,26 +94,51 @@ def missing_end_of_options(definition: Definition) -> Iterator[Problem]:
                 continue
             names = ", ".join(dict.fromkeys(item.slot.name for item in exposed))
             first = passage.text[exposed[0].start : exposed[0].end]
+            runs = program in _RUN_OPTIONS
             yield definition.finding(
                 "missing-end-of-options",
                 passage.path,
-                f"{program} gets {names} with no `--` before",
-                fix=f"write `-- {first}`, with every option before the `--`",
+                f"{program} gets {names} with no `--` before"
+                + (", and an option of it can run any program" if runs else ""),
+                fix=_fix(program, first),
                 offset=exposed[0].start,
+                severity=Severity.WARNING if runs else None,
             )
+
+
+def _fix(program: str | None, first: str) -> str:
+    if program == "find":
+        return f"find knows no `--`: write `./{first}`, or give the parameter a pattern or an enum"
+    return f"write `-- {first}`, with every option before the `--`"
 
 
 def _program(line: CommandLine) -> tuple[str | None, Sequence[Argument]]:
     """The program that reads the words, and those words; None where nothing is known of it."""
-    name = line.program
+    name = _without_version(line.program)
     if name in _WRAPPERS:
         for index, word in enumerate(line.words[1:], 1):
-            if word.leading is None and word.text in _VALUED:
-                return word.text, line.words[index + 1 :]
+            wrapped = _without_version(word.text)
+            if word.leading is None and wrapped in _VALUED:
+                return wrapped, line.words[index + 1 :]
         return None, ()
-    if not name or name in _TAKES_ANYTHING or _PYTHON.match(name) or not _is_plain(name):
+    if not name or name in _TAKES_ANYTHING or not _is_plain(name):
         return None, ()
-    return name, line.words[1:]
+    return name, _arguments(name, line.words[1:])
+
+
+def _arguments(program: str, words: Sequence[Argument]) -> Sequence[Argument]:
+    """Without the program that `sed` reads first; `tar xf` is `tar -xf`."""
+    if program == "tar" and words and not words[0].leading:
+        return [Argument("-" + words[0].text.removeprefix("-")), *words[1:]]
+    if program == "sed" and not any(_SED_PROGRAM.match(word.text) for word in words):
+        first = next((i for i, word in enumerate(words) if not word.text.startswith("-")), 0)
+        return [*words[:first], *words[first + 1 :]]
+    return words
+
+
+def _without_version(name: str) -> str:
+    short = _VERSION.sub("", name)
+    return short if short in _RUN_OPTIONS else name
 
 
 def _is_plain(name: str) -> bool:
@@ -113,6 +154,8 @@ def _exposed(
         if word.text == "--":
             return
         item = word.leading
+        if item is None and _reads_no_more_options(program, before, word):
+            return
         if (
             item is not None
             and item.mode is not Mode.RAW
@@ -121,6 +164,13 @@ def _exposed(
         ):
             yield item
         before = word.text
+
+
+def _reads_no_more_options(program: str, before: str, word: Argument) -> bool:
+    """Options, then operands; `find` reads paths, then tests."""
+    if program not in _STOP_AT_OPERANDS or _takes_value(program, before):
+        return False
+    return word.text.startswith("-") == (program == "find")
 
 
 def _takes_value(program: str, option: str) -> bool:

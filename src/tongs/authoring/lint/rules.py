@@ -235,7 +235,8 @@ _TABLE = (
         "missing-end-of-options",
         _NOTE,
         "a value that starts a word of a command, with no `--` before it",
-        "a value that starts with `-` would be read as an option of the program",
+        "a value that starts with `-` would be read as an option of the program; where an option"
+        " can run another one (ssh, git, tar, sed, python …), this is a warning",
         "put `--` before the first such word, with all options before the `--`",
     ),
     Rule(
