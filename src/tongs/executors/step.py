@@ -111,7 +111,7 @@ class refused_values_named:  # noqa: N801 - reads as a statement: with refused_v
         if isinstance(error, ValueRefused):
             raise ToolError(
                 ErrorCode.INVALID_ARGUMENTS,
-                f"{error.name} {error.reason}",
+                f"{self._step.name} was not run: {error.name} {error.reason}",
                 details={"parameter": error.name, "step": self._step.name},
             ) from None
 

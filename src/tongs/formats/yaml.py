@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Mapping
 
 from tongs.core.annotations import Any
@@ -11,7 +10,7 @@ from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.tool import Level, Origin, Tool
 from tongs.formats import yaml_parameters
-from tongs.formats.yaml_steps import Compiler, Host, Path
+from tongs.formats.yaml_steps import Compiler, Host, Path, file_stem
 from tongs.schema.document import Document
 from tongs.template.plan import Plan, Process, Script
 
@@ -43,14 +42,6 @@ def load(document: Document, origin: Origin, host: Host, *, checked: bool = Fals
     return _load(document, document.data, (), origin, host, checked)
 
 
-def name_of(document: Document) -> str:
-    """The name in the file, or else the file's own."""
-    data = document.data
-    declared = data.get("name") if isinstance(data, dict) else None
-    stem = os.path.splitext(os.path.basename(document.source))[0]
-    return declared if isinstance(declared, str) and declared else stem
-
-
 def _check_schema(document: Document) -> None:
     from tongs.schema.check_document import check_document  # noqa: PLC0415 - first load only
 
@@ -80,7 +71,7 @@ def _load(
     permissions = data.get("permissions")
     approval = data.get("approval") or {}
     return Tool(
-        name=str(data.get("name") or name_of(document)),
+        name=str(data.get("name") or file_stem(document)),
         description=str(data.get("description") or ""),
         input_schema=schema,
         output_schema=_output_schema(data),

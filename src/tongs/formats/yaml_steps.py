@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable, Iterator, Mapping
 
 from tongs.config.environment import forbidden_from_model
@@ -90,7 +91,7 @@ class Compiler:
     def _single(self, data: Mapping[str, Any], path: Path, action: Action) -> Step:
         # Timeout, directory and environment of a single-step tool stand at tool level.
         return Step(
-            name=str(data.get("name") or "step1"),
+            name=str(data.get("name") or file_stem(self.document)),
             action=action,
             arguments=self._arguments(data, path),
             input=self.text(data, path, "input"),
@@ -242,6 +243,11 @@ class Compiler:
         self, path: Path, message: str, *, hint: str = "", rule: str = "definition"
     ) -> None:
         self.problems.append(self.document.problem(path, message, hint=hint, rule=rule))
+
+
+def file_stem(document: Document) -> str:
+    """The name of a tool whose definition gives none."""
+    return os.path.splitext(os.path.basename(document.source))[0]
 
 
 def _compile_script(source: str, compiler: Compiler, shell: str) -> Any:

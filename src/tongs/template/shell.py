@@ -8,9 +8,10 @@ where a second interpreter (`bash -c`, `awk`, `ssh` …) would read the value as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tongs.core.record import dataclass
+from tongs.core.record import dataclass, field
+from tongs.template.leading import Reading, guarded, reading, refuse_option
 from tongs.template.placeholder import (
     Literal,
     Mode,
@@ -21,7 +22,7 @@ from tongs.template.placeholder import (
     written,
 )
 from tongs.template.shell_commands import scan
-from tongs.template.shell_cursor import Edit, Mark, Quote, Site
+from tongs.template.shell_cursor import Edit, Mark, Quote, Site, Word
 from tongs.template.values import (
     ABSENT,
     Slots,
@@ -54,6 +55,8 @@ class ShellTemplate:
     pieces: tuple[str | Site, ...]
     # What the names of our variables start with.
     variable: str
+    # Placeholders whose value must not begin with a dash, by their offset, with the program.
+    guarded: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def names(self) -> frozenset[str]:
@@ -69,7 +72,7 @@ class ShellTemplate:
         """The script for these values; raises only `ValueRefused`."""
         bindings = _Bindings(self.variable)
         script = "".join(
-            piece if isinstance(piece, str) else _insertion(piece, values, bindings)
+            piece if isinstance(piece, str) else self._inserted(piece, values, bindings)
             for piece in self.pieces
         )
         if not bindings.assignments:
@@ -77,6 +80,12 @@ class ShellTemplate:
         if self.dialect == "sh":
             return Rendered("; ".join([*bindings.assignments, script]), "")
         return Rendered(script, "\n".join(["unset BASH_ENV", *bindings.assignments, ""]))
+
+    def _inserted(self, site: Site, values: Values, bindings: _Bindings) -> str:
+        program = self.guarded.get(site.item.start)
+        if program is not None and isinstance(site.item, Placeholder):
+            refuse_option(site.item, values, program)
+        return _insertion(site, values, bindings)
 
 
 def compile(  # noqa: A001 - one name in all languages
@@ -97,7 +106,14 @@ def compile(  # noqa: A001 - one name in all languages
 
         for error in errors(found):
             raise error
-    return ShellTemplate(dialect, _pieces(text, found.sites, found.edits), _free_prefix(text))
+    dashes = {
+        item.start: program
+        for command in found.commands
+        for item, program in guarded([_reading(word) for word in command.words])
+    }
+    return ShellTemplate(
+        dialect, _pieces(text, found.sites, found.edits), _free_prefix(text), dashes
+    )
 
 
 def check_programs(text: str, slots: Slots, *, dialect: str = "bash") -> list[TemplateError]:
@@ -115,6 +131,16 @@ def used_names(text: str, slots: Slots) -> frozenset[str]:
 def quoted(text: str) -> str:
     """`text` as one shell word, the POSIX way."""
     return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _reading(word: Word) -> Reading:
+    """A word as `guarded` looks at it."""
+    text = word.text.replace("'", "").replace('"', "")
+    if not word.sites:
+        return text, None
+    item = word.sites[0].item
+    fixed, _, _ = text.partition("{")
+    return reading(fixed, item if isinstance(item, Placeholder) else None)
 
 
 def _marks(text: str, slots: Slots) -> list[Mark]:

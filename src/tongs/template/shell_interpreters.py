@@ -57,8 +57,6 @@ class Wrapper:
     lookups: str = ""
     # Options whose value is itself a command line (`env -S`).
     program_options: frozenset[str] = frozenset()
-    # The specification writes `command {PARAM}` for any program with any argument.
-    any_name: bool = False
 
 
 _SHELL = Interpreter(
@@ -362,7 +360,7 @@ WRAPPERS: dict[str, Wrapper] = {
         assignments=True,
     ),
     "doas": Wrapper(Options(valued="uC")),
-    "command": Wrapper(lookups="vV", any_name=True),
+    "command": Wrapper(lookups="vV"),
     "builtin": Wrapper(),
     "exec": Wrapper(Options(valued="a")),
     "nohup": Wrapper(),

@@ -226,8 +226,7 @@ def _wrapped(
     yield from _run([s for word in own for s in many_words(word)], name, 'write "{NAME}"')
     if name == "xargs" and stdin:
         operands, stdin = _with_input(given, operands, stdin), ()
-    if not (wrapper.any_name and operands and operands[0].sites):
-        yield from _words(operands, stdin, names)
+    yield from _words(operands, stdin, names)
 
 
 def _with_input(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tongs.core.annotations import TypeAlias
 from tongs.core.record import dataclass, field
+from tongs.template.leading import Reading, guarded, reading, refuse_option
 from tongs.template.placeholder import Literal, Mode, Placeholder, find, names, raw_names, written
 from tongs.template.values import (
     ABSENT,
@@ -55,6 +56,8 @@ class WordsTemplate:
 
     def render(self, values: Values) -> list[str]:
         """The words of the command. Raises `ValueRefused` for what no argument can carry."""
+        for item, program in guarded([_reading(word) for word in self.words]):
+            refuse_option(item, values, program)
         return [text for word in self.words for text in self._rendered(word, values)]
 
     def _rendered(self, word: Word, values: Values) -> list[str]:
@@ -90,6 +93,16 @@ def compile(  # noqa: A001 - one name in all languages
         for code in (slot.true_value, slot.false_value) if slot.mapped else ():
             split(code or "", windows=windows)
     return WordsTemplate(words, names(pieces), raw_names(pieces), windows)
+
+
+def _reading(word: Word) -> Reading:
+    """A word as `guarded` looks at it."""
+    fixed = ""
+    for piece in word.pieces:
+        if isinstance(piece, Placeholder):
+            return reading(fixed, piece)
+        fixed += piece
+    return fixed, None
 
 
 def check_programs(template: WordsTemplate) -> list[TemplateError]:

@@ -120,14 +120,16 @@ def test_a_value_that_could_pass_for_an_option_is_a_note(
         ("bash: make {A}", "make"),
     ],
 )
-def test_where_an_option_can_run_a_program_it_is_a_warning(body: str, program: str) -> None:
+def test_where_an_option_can_run_a_program_the_note_says_what_is_refused(
+    body: str, program: str
+) -> None:
     found = problems(tool(body, A="string"))
 
     assert [(p.rule, p.severity, p.message) for p in found] == [
         (
             "missing-end-of-options",
-            Severity.WARNING,
-            f"{program} gets A with no `--` before, and an option of it can run any program",
+            Severity.NOTE,
+            f"{program} gets A with no `--` before; a value that begins with `-` is refused",
         )
     ]
 

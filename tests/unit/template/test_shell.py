@@ -303,6 +303,15 @@ def test_a_value_names_a_file_to_write(dialect: str, tmp_path: Path) -> None:
 # --- the specification's own examples ------------------------------------------------------------
 
 
+def test_bash_has_a_program_called_command_which_runs_what_its_value_names() -> None:
+    # The specification writes `command {PARAM1} {PARAM2}` and means any program; bash would run
+    # `eval` with the second value.
+    with pytest.raises(TemplateError) as caught:
+        shell.compile("command {A} {B}", {"A": Slot("A"), "B": Slot("B")})
+
+    assert caught.value.rule == "program-name"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -316,7 +325,7 @@ def test_a_value_names_a_file_to_write(dialect: str, tmp_path: Path) -> None:
         'grep -r {CASE_SENSITIVE} {WHOLE_WORD} "{PATTERN}" {DIRECTORY} --include="*.{FILE_TYPE}"',
         "curl -s '{URL}' > data.json",
         "jq '.items' data.json",
-        "command {PARAM1} {RAW:PARAM2}",
+        "command1 {PARAM1} {RAW:PARAM2}",
         "another-command {step1.output}",
     ],
 )

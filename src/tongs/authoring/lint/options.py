@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from tongs.authoring.lint.commands import Argument, CommandLine, command_lines
 from tongs.authoring.lint.view import Definition
-from tongs.core.errors import Problem, Severity
+from tongs.core.errors import Problem
+from tongs.template.leading import RUN_OPTIONS, STOP_AT_OPERANDS, WRAPPERS
 from tongs.template.placeholder import Mode, Placeholder
 
 # Well-known programs that know `--`, and their short options that take the next word. Of any other
@@ -21,28 +22,8 @@ _VALUED = {
     "rm": "", "rmdir": "", "sha1sum": "", "sha256sum": "", "shred": "ns", "sort": "kotST",
     "stat": "cft", "tac": "s", "tail": "ncs", "tee": "", "touch": "drt", "tree": "LPIHTo",
     "uniq": "fsw", "wc": "", "zcat": "",
-    # Of these an option can run a program: `ssh -oProxyCommand=…`, `tar --to-command=…`.
-    "bash": "oO", "dash": "o", "fish": "dDCf", "find": "D", "ksh": "o", "lua": "l",
-    "make": "CfIjloW", "man": "CLmMPrS", "node": "r", "nodejs": "r", "perl": "I", "php": "cdtS",
-    "python": "WX", "rsync": "eTfBM", "ruby": "ICrE", "scp": "cDFiJloPSX", "sed": "efl",
-    "sftp": "bBcDFiJloPRSsX",
-    "sh": "o", "ssh": "BbcDEeFIiJLlmOopQRSWw", "tar": "fCTXIFgKbHVLN", "zip": "bntx", "zsh": "o",
+    **RUN_OPTIONS,
 }  # fmt: skip
-# Programs that run code an option names.
-_RUN_OPTIONS = frozenset(
-    "bash dash fish find git ksh less lua make man node nodejs perl php python rsync ruby scp sed"
-    " sftp sh sort ssh tar wget zip zsh".split()
-)
-# Programs that look for no options behind their first operand; `find` for no others.
-_STOP_AT_OPERANDS = frozenset(
-    "bash dash find fish ksh lua node nodejs perl php python ruby sh ssh zsh".split()
-)
-
-# Programs that start another one standing among their words.
-_WRAPPERS = frozenset(
-    "command doas env exec nice nohup setsid stdbuf sudo time timeout xargs".split()
-)
-
 # Words that take anything as it is or know no `--`; `in` is how the list of a loop reads; and
 # interpreters, which stop looking for options at their program's text.
 _TAKES_ANYTHING = frozenset(
@@ -94,15 +75,13 @@ def missing_end_of_options(definition: Definition) -> Iterator[Problem]:
                 continue
             names = ", ".join(dict.fromkeys(item.slot.name for item in exposed))
             first = passage.text[exposed[0].start : exposed[0].end]
-            runs = program in _RUN_OPTIONS
             yield definition.finding(
                 "missing-end-of-options",
                 passage.path,
                 f"{program} gets {names} with no `--` before"
-                + (", and an option of it can run any program" if runs else ""),
+                + ("; a value that begins with `-` is refused" if program in RUN_OPTIONS else ""),
                 fix=_fix(program, first),
                 offset=exposed[0].start,
-                severity=Severity.WARNING if runs else None,
             )
 
 
@@ -115,7 +94,7 @@ def _fix(program: str | None, first: str) -> str:
 def _program(line: CommandLine) -> tuple[str | None, Sequence[Argument]]:
     """The program that reads the words, and those words; None where nothing is known of it."""
     name = _without_version(line.program)
-    if name in _WRAPPERS:
+    if name in WRAPPERS:
         for index, word in enumerate(line.words[1:], 1):
             wrapped = _without_version(word.text)
             if word.leading is None and wrapped in _VALUED:
@@ -138,7 +117,7 @@ def _arguments(program: str, words: Sequence[Argument]) -> Sequence[Argument]:
 
 def _without_version(name: str) -> str:
     short = _VERSION.sub("", name)
-    return short if short in _RUN_OPTIONS else name
+    return short if short in RUN_OPTIONS else name
 
 
 def _is_plain(name: str) -> bool:
@@ -168,7 +147,7 @@ def _exposed(
 
 def _reads_no_more_options(program: str, before: str, word: Argument) -> bool:
     """Options, then operands; `find` reads paths, then tests."""
-    if program not in _STOP_AT_OPERANDS or _takes_value(program, before):
+    if program not in STOP_AT_OPERANDS or _takes_value(program, before):
         return False
     return word.text.startswith("-") == (program == "find")
 
