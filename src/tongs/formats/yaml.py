@@ -42,6 +42,12 @@ def load(document: Document, origin: Origin, host: Host, *, checked: bool = Fals
     return _load(document, document.data, (), origin, host, checked)
 
 
+def name_of(document: Document) -> str:
+    """The name in the file, or else the file's own."""
+    declared = document.data.get("name") if isinstance(document.data, dict) else None
+    return declared if isinstance(declared, str) and declared else file_stem(document)
+
+
 def _check_schema(document: Document) -> None:
     from tongs.schema.check_document import check_document  # noqa: PLC0415 - first load only
 
