@@ -41,3 +41,10 @@ def test_short_secret_would_redact_too_much_and_stays() -> None:
 
 def test_bytes_that_are_no_text_are_shown_as_such() -> None:
     assert decoded(b"ok\xff") == "ok\ufffd"
+
+
+def test_without_secrets_nothing_is_touched() -> None:
+    data = {"a": ["x"]}
+
+    assert redacted_data(data, []) is data
+    assert redacted_data(3, ["hunter22"]) == 3

@@ -356,3 +356,58 @@ def test_every_result_says_what_was_enforced_and_what_was_not(project: Project) 
 
     assert "tree-kill" in result.metadata["enforced"]
     assert "network" in result.metadata["notEnforced"]
+
+
+def test_hint_says_how_whoever_called_can_be_allowed(project: Project) -> None:
+    project.write("t", TOUCH + "approval: {required: true, reason: it writes}\n")
+    runtime = project.runtime()
+    hints = {}
+
+    for kind in (CallerKind.PERSON, CallerKind.PROGRAM, CallerKind.AGENT):
+        result = runtime.run_sync(ToolCall("c1", "t", {"F": "x"}, Caller(kind, "somebody")))
+        assert result.error is not None
+        hints[kind] = result.error.hint
+
+    assert "--yes" in hints[CallerKind.PERSON]
+    assert "approver=" in hints[CallerKind.PROGRAM]
+    assert "--auto-approve t" in hints[CallerKind.AGENT]
+
+
+def test_interrupt_while_a_person_is_asked_is_a_cancelled_call(project: Project) -> None:
+    async def interrupted(request: ApprovalRequest) -> ApprovalResponse | None:
+        raise KeyboardInterrupt
+
+    project.write("t", TOUCH)
+
+    result = project.runtime().run_sync(
+        ToolCall("c1", "t", {"F": "x"}, AGENT), approver=interrupted
+    )
+
+    assert code(result) is ErrorCode.CANCELLED
+    assert not (project.root / "x").exists()
+
+
+def test_tools_nested_too_deeply_are_refused(project: Project) -> None:
+    (project.tools / "t0.yaml").write_text("bash: touch reached\n")
+    for number in range(1, 11):
+        (project.tools / f"t{number}.yaml").write_text(f"tool: t{number - 1}\n")
+    runtime = project.runtime()
+    for entry in runtime.entries():
+        runtime.definitions.accept(runtime.find(entry.name))
+
+    result = project.run("t10")
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.INVALID_DEFINITION
+    assert "nested too deeply" in result.error.message
+    assert not (project.root / "reached").exists()
+    assert project.run("t5").ok
+
+
+def test_success_of_a_tool_with_secrets_is_redacted_too(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_KEY", "hunter22")
+    project.write("t", "bash: echo $API_KEY\npermissions: {secrets: {API_KEY: {}}}\n")
+
+    assert project.run("t").output == "[redacted]\n"

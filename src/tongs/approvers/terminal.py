@@ -107,7 +107,7 @@ class TerminalApprover:
 def description(request: ApprovalRequest) -> str:
     """What the person has to know, as in `deploy wants to run (asked by: …, rule: …)`."""
     rule = f", rule: {request.rule}" if request.rule else ""
-    lines = [f"{request.tool} wants to run (asked by: {request.caller}{rule})"]
+    lines = [f"{request.tool} wants to run (asked by: {request.caller.name}{rule})"]
     if request.reason:
         lines.append(f"reason: {request.reason}")
     lines += [f"  | {line}" for line in request.preview.splitlines()]

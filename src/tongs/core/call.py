@@ -32,9 +32,6 @@ class Caller:
     # Said "yes" beforehand on the command line (`--yes`): answers what would be asked.
     agreed: bool = False
 
-    def __str__(self) -> str:
-        return self.name
-
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:

@@ -53,3 +53,12 @@ def test_error_carries_hint_in_its_details() -> None:
 
 def test_tool_may_use_a_code_of_its_own() -> None:
     assert ToolError("QUOTA_EXCEEDED", "later").code == "QUOTA_EXCEEDED"
+
+
+def test_equal_errors_have_equal_hashes() -> None:
+    one, other = ToolError("DENIED", "no"), ToolError(ErrorCode.DENIED, "no")
+
+    assert one == other
+    assert len({one, other}) == 1
+    assert one != "DENIED"
+    assert repr(one) == "ToolError(DENIED, 'no')"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tongs import ErrorCode
+from tongs import ErrorCode, ToolCall
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Project
@@ -286,3 +286,63 @@ def test_half_a_surrogate_pair_is_passed_on_or_refused(project: Project, definit
     result = project.define_and_run(definition + "parameters: {A: {}}\n", A="\ud800")
 
     assert result.error is None or result.error.code is ErrorCode.INVALID_ARGUMENTS
+
+
+def test_step_that_calls_a_tool_must_name_its_arguments(project: Project) -> None:
+    project.write("inner", "bash: echo {A}\nparameters: {A: {}}\n")
+    error = project.define_and_run("steps:\n  - {tool: inner, arguments: [x]}\n").error
+
+    assert error is not None
+    assert error.code is ErrorCode.INVALID_DEFINITION
+
+
+def test_null_character_in_a_working_directory_is_refused(project: Project) -> None:
+    text = "bash: pwd\nworking-directory: '{D}'\nparameters: {D: {required: false}}\n"
+    project.write("t", text)
+
+    error = project.run("t", D="a\0b").error
+    assert error is not None
+    assert error.code is ErrorCode.INVALID_PATH
+    assert project.run("t").output == f"{project.root}\n"
+
+
+def test_output_beyond_the_limit_is_kept_and_said(project: Project) -> None:
+    result = project.define_and_run(
+        "limits: {output: 1000}\nbash: head -c 5000 /dev/zero | tr '\\0' x\n"
+    )
+
+    assert len(result.output) == 1000
+    assert result.metadata["outputSize"] == 5000
+    assert result.metadata["outputHandle"] in result.warnings[0]
+
+
+def test_promised_json_is_the_value(project: Project) -> None:
+    good = project.define_and_run("bash: echo '[1, 2]'\noutputs: {format: json}\n")
+    bad = project.define_and_run("bash: echo nothing\noutputs: {format: json}\n")
+
+    assert good.value == [1, 2]
+    assert (bad.value, bad.output) == (None, "nothing\n")
+
+
+def test_preview_of_a_nested_call_shows_tool_and_arguments(project: Project) -> None:
+    project.write("inner", "bash: echo {A}\nparameters: {A: {}}\n")
+    project.write(
+        "t",
+        "steps:\n  - {name: one, run: echo 1}\n"
+        "  - {tool: inner, arguments: {A: '{one.output}'}}\n"
+        "  - {bash: cat, input: '{one.stdout}'}\n",
+    )
+
+    shown = project.runtime().validate(ToolCall("c1", "t"), preview=True).output
+
+    assert shown.splitlines() == [
+        "# step 1 of 3: one (run)",
+        "echo 1",
+        "",
+        "# step 2 of 3: step2 (tool)",
+        'inner {"A": "<one.output>"}',
+        "",
+        "# step 3 of 3: step3 (bash)",
+        "cat",
+        "# stdin: '<one.stdout>'",
+    ]
