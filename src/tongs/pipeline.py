@@ -118,7 +118,7 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
 
 
 def find(call: ToolCall, parts: Parts, door: Door) -> Tool:
-    """Step 1. A tool for another system is found, and refused."""
+    """Step 1. Tools that call each other too deeply end here, too."""
     tool = parts.find(call, door.scope)
     if len(call.caller.chain) >= DEEPEST_NESTING:
         raise ToolError(

@@ -79,9 +79,10 @@ def tongs(place: Place) -> Run:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
+        command: str = TONGS,
     ) -> Outcome:
         done = subprocess.run(
-            [TONGS, *arguments],
+            [command, *arguments],
             cwd=cwd or place.project,
             env={**place.env, **(env or {})},
             input=stdin,

@@ -127,6 +127,7 @@ def test_words_are_found_in_the_help(tongs: Run) -> None:
         ("tool lst", "there is no command `tongs tool lst`", "did you mean `tongs tool list`?"),
         ("zzz", "there is no command `tongs zzz`", "tongs help"),
         ("tool list --jsn", "tool list: unknown option `--jsn`", "did you mean `--json`?"),
+        ("--jsn", "tongs: unknown option `--jsn`", "tongs help"),
         ("tool get", "tool get: NAME is missing", "tongs help tool get"),
         ("tool get a b", "tool get: unknown argument `b`", "tongs help tool get"),
         ("tool add x", "tool add: --description is missing", "tongs help tool add"),
@@ -220,19 +221,24 @@ def test_ctrl_c_ends_the_tool_and_exits_130(place: Place, tongs: Run, screen: Sh
         os.kill(pid, 0)
 
 
-def test_an_interrupt_signal_ends_the_tool_and_exits_130(place: Place, tongs: Run) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_tool_is_recorded_and_exits_130(
+    place: Place, tongs: Run, number: signal.Signals
+) -> None:
     tongs("tool", "add", "slow", "--description", "d", "--bash", "echo $$; exec sleep 300")
     process = subprocess.Popen(
         [TONGS, "tool", "run", "slow"], cwd=place.project, env=place.env, stdout=subprocess.PIPE
     )
     assert process.stdout is not None
     pid = int(process.stdout.readline())
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     process.stdout.close()
 
     assert process.wait(30) == 130
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+    record = (place.state / "audit" / "tools.log").read_text(encoding="utf-8").splitlines()[-1]
+    assert "TOOL_EXECUTED name=slow params={} status=error code=CANCELLED" in record
 
 
 def test_an_unexpected_failure_is_one_sentence_with_an_id(place: Place, tongs: Run) -> None:

@@ -1,6 +1,8 @@
 """Tools that came with a project run only after a person accepted them."""
 
 import os
+import shlex
+from pathlib import Path
 
 from tests.acceptance.conftest import Outcome, Place, Run, Show
 
@@ -12,7 +14,7 @@ def test_a_stranger_is_refused_with_the_command_to_type(place: Place, tongs: Run
     done = tongs("tool", "run", "t")
     assert (done.stdout, done.code) == ("", 3)
     assert done.stderr.startswith("denied: t was not run: ")
-    assert "tongs trust t" in done.stderr
+    assert f"tongs trust {place.project}/.tongs/tools/t.yaml\n" in done.stderr
     assert tongs("tool", "run", "t", "--yes", "--auto-approve", "*").code == 3
 
 
@@ -127,3 +129,17 @@ def test_trust_asks_about_each_tool_in_turn(place: Place, screen: Show, tongs: R
     assert shown.end() == 3
     assert tongs("tool", "run", "a").code == 3
     assert tongs("tool", "run", "b").stdout == "ran\n"
+
+
+def test_command_to_type_works_for_a_loaded_file_and_a_name_taken_twice(
+    place: Place, tongs: Run, tmp_path: Path
+) -> None:
+    loaded = tmp_path / "a loaded file.yaml"
+    loaded.write_text("name: loaded\nbash: echo loaded\n", encoding="utf-8")
+    twins = [place.tool(stem, f"name: twin\nbash: echo {stem}\n") for stem in ("one", "two")]
+    refused = tongs("--load-tool", str(loaded), "tool", "run", "loaded")
+    command = shlex.split(refused.stderr.rpartition("then: ")[2])
+
+    assert tongs(*command[1:], "--yes") == Outcome("", f"trusted loaded: {loaded}\n", 0)
+    assert tongs("--load-tool", str(loaded), "tool", "run", "loaded").stdout == "loaded\n"
+    assert tongs("trust", "--yes", str(twins[1])).stderr == f"trusted twin: {twins[1]}\n"

@@ -226,6 +226,24 @@ def test_inline_helper_cannot_be_called_from_outside(project: Project) -> None:
     )
 
 
+def test_inline_helper_gets_nothing_that_its_name_was_granted(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "of-the-real-deploy")
+    (project.home / "config.yml").write_text(
+        "security: {auto_approve: [deploy, tool:read]}\ntools: {deploy: {envs: {TOKEN: null}}}\n"
+    )
+    inline = "with: {tools: [{name: deploy, tags: [%s], bash: 'echo token=$TOKEN'}]}\n"
+    project.write("reader", "tool: deploy\ntags: [read]\n" + inline % "read")
+    project.write("runner", "tool: deploy\ntags: [read]\n" + inline % "run")
+    runtime = project.runtime()
+
+    assert runtime.call_sync("reader").output == "token=\n"
+    refused = runtime.call_sync("runner").error
+    assert refused is not None
+    assert refused.code is ErrorCode.APPROVAL_DENIED
+
+
 def test_named_tool_of_a_higher_level_is_asked_about(project: Project) -> None:
     project.write("inner", "bash: touch made\ntags: [run]\n")
     project.write("t", "tool: inner\nuses: {tools: [inner]}\ntags: [read]\n")
@@ -349,6 +367,20 @@ def test_cancelled_async_call_kills_the_tool_and_is_recorded(project: Project) -
 def test_mapping_and_keywords_together_are_refused(project: Project) -> None:
     with pytest.raises(TypeError, match="not both"):
         project.runtime().call_sync("t", {"A": 1}, B=2)
+
+
+@pytest.mark.parametrize("arguments", [5, [1, 2], "text"])
+def test_arguments_that_are_no_mapping_are_refused(project: Project, arguments: object) -> None:
+    with pytest.raises(TypeError, match="a mapping of names to values"):
+        project.runtime().call_sync("t", arguments)  # type: ignore[arg-type]
+
+
+def test_arguments_nested_without_end_are_an_error_of_the_call(project: Project) -> None:
+    project.write("t", "bash: echo {A}\nparameters: {A: {type: object}}\n")
+    endless: dict[str, object] = {}
+    endless["again"] = endless
+
+    assert not project.runtime().call_sync("t", {"A": endless}).ok
 
 
 def test_every_result_says_what_was_enforced_and_what_was_not(project: Project) -> None:

@@ -115,7 +115,8 @@ def description(request: ApprovalRequest) -> str:
     lines.append(permissions_line(request.permissions))
     if request.not_enforced:
         lines.append(f"not enforced here: {', '.join(request.not_enforced)}")
-    return "\n".join(lines)
+    # A reason or a path may hold newlines: none may look like a line, or a question, of ours.
+    return "\n".join(" ".join(line.splitlines()) for line in lines)
 
 
 def permissions_line(permissions: Permissions) -> str:

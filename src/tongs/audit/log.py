@@ -33,6 +33,8 @@ _OBJECT = (dict, Mapping)
 
 # One value of an argument may be a whole file; the log keeps enough to recognise it.
 _LONGEST_TEXT = 512
+# A refused argument may be nested without end, or contain itself.
+_DEEPEST = 32
 
 
 class AuditLog:
@@ -73,7 +75,7 @@ class AuditLog:
         self._append(
             "TOOL_EXECUTED" if started else "TOOL_DENIED",
             name=call.name if tool is None else tool.name,
-            params=dict(call.arguments),
+            params=call.arguments,
             status="success" if error is None else "error" if started else "denied",
             code=None if error is None else str(error.code),
             rule=None if error is None else error.details.get("rule"),
@@ -97,7 +99,8 @@ class AuditLog:
                 # One write of one line to an O_APPEND file: lines of several processes never mix.
                 os.write(self._open(path), line)
             except OSError as error:
-                self._paths.remove(path)
+                with suppress(ValueError):  # another thread was faster
+                    self._paths.remove(path)
                 self._warn(f"the audit log {path} cannot be written: {error.strerror}")
 
     def _open(self, path: str) -> int:
@@ -132,16 +135,18 @@ def _value(value: Any) -> str:
     return _nested(value)
 
 
-def _nested(value: Any) -> str:
+def _nested(value: Any, depth: int = 0) -> str:
+    if depth > _DEEPEST:
+        return '"\\u2026"'
     if isinstance(value, str):
         if len(value) > _LONGEST_TEXT:
             value = f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
         return json.encoder.encode_basestring_ascii(value)
     if isinstance(value, _OBJECT):
-        inner = ",".join([f"{_key(str(key))}:{_nested(item)}" for key, item in value.items()])
-        return "{" + inner + "}"
+        pairs = [f"{_key(str(key))}:{_nested(item, depth + 1)}" for key, item in value.items()]
+        return "{" + ",".join(pairs) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ",".join([_nested(item) for item in value]) + "]"
+        return "[" + ",".join([_nested(item, depth + 1) for item in value]) + "]"
     return _encode(value)
 
 

@@ -70,7 +70,7 @@ def load_settings(places: Places, parse: Parse, *, project_trusted: Trusted = Fa
     `parse` reads one file and may cache: a Document whose `checked` says `config` is taken as it
     is. `project_trusted` may look at the very document that is about to be used.
     """
-    files = [(scope, path) for scope, path in places.config_files() if os.path.exists(path)]
+    files = [(scope, path) for scope, path in places.config_files() if _may_exist(path)]
     if not files:
         return Settings()
     # Most people have no config file, and then none of this has to be loaded.
@@ -117,6 +117,17 @@ def _not_applied(document: Document) -> list[Problem]:
         for path in _COMING_WALLS
         if security.get(path[1])
     ]
+
+
+def _may_exist(path: str) -> bool:
+    """False only where there is surely nothing: what a hidden or dangling file denies must hold."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _not_own(path: str) -> str | None:

@@ -85,6 +85,8 @@ class Tool:
     idempotent: bool = False
     origin: Origin = field(default_factory=Origin)
     trust: Trust = Trust.PLACE
+    # Defined inside another tool: its name is that tool's affair, and no grant is meant for it.
+    private: bool = False
     # Tools only this one may call, by the name it calls them.
     helpers: Mapping[str, Tool] = field(default_factory=dict)
     # Parameters inserted as they are ({RAW:X}), shown to whoever approves.

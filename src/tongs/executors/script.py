@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Executor, World
-from tongs.executors.step import Prepared, StepExecutor
+from tongs.executors.step import FileOf, Prepared, StepExecutor
 from tongs.template.plan import Script, Step
 from tongs.template.values import Values, utf8
 from tongs.template.words import arguments_words
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tongs.template.shell import Rendered
     from tongs.template.values import Absent
 
-# Keys of Prepared.files; as words of argv they stand for the file's path.
+# Keys of Prepared.files.
 SCRIPT = "script"
 PREAMBLE = "preamble"
 
@@ -39,14 +39,18 @@ def prepare(step: Step, values: Values, world: World) -> Prepared:
 def _bash(script: Script, values: Values, arguments: list[str], world: World) -> Prepared:
     rendered: Rendered = script.template.render(values)
     shown = rendered.preamble.removeprefix("unset BASH_ENV\n") + rendered.script
-    argv = (_interpreter(world, script.shell), SCRIPT, *arguments)
+    argv: tuple[str | FileOf, ...] = (
+        _interpreter(world, script.shell),
+        FileOf(SCRIPT),
+        *arguments,
+    )
     if not rendered.preamble:
         return Prepared(argv, {SCRIPT: utf8(rendered.script)}, preview=_shown(shown, arguments))
     return Prepared(
         argv,
         {SCRIPT: utf8(rendered.script), PREAMBLE: utf8(rendered.preamble)},
         # Read by bash before the script, which so keeps the author's line numbers.
-        {"BASH_ENV": PREAMBLE},
+        {"BASH_ENV": FileOf(PREAMBLE)},
         preview=_shown(shown, arguments),
     )
 
@@ -54,7 +58,7 @@ def _bash(script: Script, values: Values, arguments: list[str], world: World) ->
 def _python(script: Script, values: Values, arguments: list[str], world: World) -> Prepared:
     source: str = script.template.render(values)
     return Prepared(
-        (_interpreter(world, "python"), SCRIPT, *arguments),
+        (_interpreter(world, "python"), FileOf(SCRIPT), *arguments),
         {SCRIPT: source.encode("utf-8", "surrogatepass")},
         preview=_shown(source, arguments),
     )
@@ -64,9 +68,9 @@ def _pwsh(script: Script, values: Values, arguments: list[str], world: World) ->
     rendered: PwshScript = script.template.render(values)
     program = _interpreter(world, "pwsh")
     return Prepared(
-        (program, "-NoProfile", "-NonInteractive", "-File", "script.ps1", *arguments),
+        (program, "-NoProfile", "-NonInteractive", "-File", FileOf("script.ps1"), *arguments),
         {"script.ps1": utf8(rendered.script), "values.json": utf8(rendered.values_json)},
-        {"TONGS_VALUES": "values.json"},
+        {"TONGS_VALUES": FileOf("values.json")},
         preview=_shown(f"# values: {rendered.values_json}\n{rendered.script}", arguments),
     )
 
@@ -80,7 +84,7 @@ def _cmd(script: Script, values: Values, arguments: list[str], world: World) -> 
         )
     rendered: CmdScript = script.template.render(values)
     return Prepared(
-        (_interpreter(world, "cmd"), "/d", "/c", "script.cmd", *arguments),
+        (_interpreter(world, "cmd"), "/d", "/c", FileOf("script.cmd"), *arguments),
         # cmd loses its place in files that have only line feeds.
         {"script.cmd": utf8(rendered.script.replace("\n", "\r\n"))},
         rendered.environment,
@@ -92,12 +96,12 @@ def _custom(script: Script, values: Values, arguments: list[str], world: World) 
     """`shell: "zsh {0} {1}"`: the script file and the arguments, as words."""
     rendered: str | Absent = script.template.render(values)
     source = rendered if isinstance(rendered, str) else ""
-    argv: list[str] = []
+    argv: list[str | FileOf] = []
     for word in script.command:
         if word == "{1}":
             argv += arguments
         else:
-            argv.append(SCRIPT if word == "{0}" else word)
+            argv.append(FileOf(SCRIPT) if word == "{0}" else word)
     return Prepared(tuple(argv), {SCRIPT: utf8(source)}, preview=_shown(source, arguments))
 
 

@@ -21,15 +21,19 @@ _ERROR_TAIL = 2000
 
 
 @dataclass(frozen=True, slots=True)
+class FileOf:
+    """Stands for the path of one of `Prepared.files`; no value of a caller can equal it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
-    """What an executor made of a step.
+    """What an executor made of a step."""
 
-    A word of `argv` or a value of `environment` that is a key of `files` stands for that file.
-    """
-
-    argv: tuple[str, ...]
+    argv: tuple[str | FileOf, ...]
     files: Mapping[str, bytes] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str | FileOf] = field(default_factory=dict)
     # For a person: the text that will run.
     preview: str = ""
 
@@ -74,11 +78,15 @@ class StepExecutor:
             name: context.session.write(f"{step.name}.{name}", data)
             for name, data in prepared.files.items()
         }
+
+        def placed(word: str | FileOf) -> str:
+            return written[word.name] if isinstance(word, FileOf) else word
+
         command = Command(
-            argv=tuple(written.get(word, word) for word in prepared.argv),
+            argv=tuple(placed(word) for word in prepared.argv),
             environment={
                 **environment,
-                **{name: written.get(v, v) for name, v in prepared.environment.items()},
+                **{name: placed(value) for name, value in prepared.environment.items()},
             },
             cwd=cwd,
             stdin=stdin,

@@ -117,7 +117,8 @@ def _helpers(
         if entry["name"] in helpers:
             compiler.problem(where, f"there are two inline tools `{entry['name']}`")
         try:
-            helpers[entry["name"]] = _load(document, entry, where, origin, host, compiler.checked)
+            helper = _load(document, entry, where, origin, host, compiler.checked)
+            helpers[entry["name"]] = replace(helper, private=True)
         except DefinitionInvalid as invalid:
             compiler.problems += invalid.problems
     return helpers

@@ -40,7 +40,8 @@ class Selector:
         return _LEVELS.get(self._tag or "")
 
     def names(self, tool: Tool) -> bool:
-        return self.text in (tool.name, tool.qualified_name)
+        """Whoever writes a tool also names its private helpers: such a name stands for nothing."""
+        return not tool.private and self.text in (tool.name, tool.qualified_name)
 
     def _has_tag(self, tool: Tool) -> bool:
         return self._tag is not None and self._tag in tool.tags
@@ -69,6 +70,8 @@ class TrustRule:
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         if tool.trust.holds:
             return None
+        from shlex import quote  # noqa: PLC0415 - only for the hint
+
         changed = tool.trust is Trust.CHANGED
         return Verdict(
             Decision.DENY,
@@ -76,7 +79,7 @@ class TrustRule:
             f"{tool.origin.path} changed since it was accepted"
             if changed
             else f"nobody has accepted {tool.origin.path} yet",
-            hint=f"read it, then: tongs trust {tool.origin.path}",
+            hint=f"read it, then: tongs trust {quote(tool.origin.path)}",
             code=ErrorCode.UNTRUSTED,
             blocked_by=BlockedBy.TRUST,
         )

@@ -14,7 +14,7 @@ from tongs.config.settings import Settings, load_settings
 from tongs.core.annotations import Any
 from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
-from tongs.core.errors import DefinitionInvalid, Problem, ToolError
+from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.execution import Event, Observer, Waiter
 from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
@@ -71,10 +71,11 @@ class Runtime:
         `auto_approve` and `auto_deny` take `tool:read`, `tool:TAG`, a name or `*`, and add to the
         config. `load_tools` names further definition files or folders. `single_thread` promises
         that this process has one thread and keeps to it, so that processes can be started without
-        a fork server. Raises DefinitionInvalid if a config file cannot be used.
+        a fork server. Raises DefinitionInvalid if a config file cannot be used, ToolError if the
+        working directory is gone.
         """
         host = host_environment()
-        places = find_places(os.getcwd() if path is None else os.path.abspath(path), host)
+        places = find_places(_directory(path), host)
         _own_state(places.state)
         log = Log(places.state, log_level)
         trust = TrustStore(places.state)
@@ -224,8 +225,21 @@ def _request(
     if arguments is not None and kwargs:
         raise TypeError("pass the arguments as one mapping or as keywords, not both")
     given = kwargs if arguments is None else arguments
+    if not isinstance(given, Mapping):
+        raise TypeError(f"the arguments are a mapping of names to values, not {given!r:.80}")
     who = caller or Caller(CallerKind.PROGRAM, "library")
     return ToolCall(os.urandom(6).hex(), name, given, who)
+
+
+def _directory(path: str | os.PathLike[str] | None) -> str:
+    try:
+        return os.path.abspath(os.curdir if path is None else path)
+    except FileNotFoundError:
+        raise ToolError(
+            ErrorCode.FILE_NOT_FOUND,
+            "the working directory does not exist any more",
+            hint="change to a folder that exists",
+        ) from None
 
 
 def _settings(places: Places, trust: TrustStore) -> Settings:

@@ -60,8 +60,21 @@ class Catalogue:
         except ToolError as error:
             if error.code is not ErrorCode.TOOL_NOT_FOUND:
                 raise
+        everything = list(self._all())
+        # Models know executables by a prefix (seed 003); a tool whose own name has it comes first.
+        plain = name.removeprefix("custom_tool_")
+        if any(entry.name == plain for entry in everything):
+            name = plain
         # The nearest names are found among all of them.
-        return find(list(self._all()), name, scope)
+        return find(everything, name, scope)
+
+    def at(self, path: str) -> Tool:
+        """The tool of one file, also where another has its name; as `--load-tool` elsewhere."""
+        real = os.path.realpath(path)
+        for entry in self._all():
+            if os.path.realpath(entry.path) == real:
+                return self._usable(entry)
+        return self._usable(self._given(path))
 
     def read(self, path: str) -> bytes:
         return self._documents.read(path)
@@ -86,7 +99,9 @@ class Catalogue:
         return tool
 
     def _found(self, name: str, scope: Scope) -> Tool:
-        entry = self.entry(name.removeprefix("custom_tool_"), scope)
+        return self._usable(self.entry(name, scope))
+
+    def _usable(self, entry: Entry) -> Tool:
         origin = Origin(
             scope=entry.scope,
             format=entry.format,
@@ -145,14 +160,23 @@ class Catalogue:
             if os.path.isdir(path):
                 yield from self._folder(path, "tongs", Scope.LOCAL, name)
             else:
-                row = self._row(path)
-                trust = self._trust.state_of(path, row.get("digest", ""))
-                yield self._entry(path, row, "tongs", Scope.LOCAL, trust)
+                yield self._given(path)
+
+    def _given(self, path: str) -> Entry:
+        row = self._row(path)
+        trust = self._trust.state_of(path, row.get("digest", ""))
+        return self._entry(path, row, "tongs", Scope.LOCAL, trust)
 
     def _folder(
         self, folder: str, family: str, scope: Scope, name: str | None = None
     ) -> Iterator[Entry]:
-        rows = self._cache.rows(folder, _is_definition, self._row)
+        try:
+            rows = self._cache.rows(folder, _is_definition, self._row)
+        except OSError as error:
+            if name is None:
+                unread = str(Problem(folder, f"cannot be read: {error.strerror}"))
+                yield Entry(folder, scope=scope, family=family, path=folder, problems=(unread,))
+            return
         present = {path for path, _ in rows}
         local = scope is Scope.LOCAL
         trust_of = self._trust.states_in(folder) if local else _by_place
@@ -177,7 +201,7 @@ class Catalogue:
         except DefinitionInvalid as invalid:
             return {"name": name, "problems": [str(problem) for problem in invalid.problems]}
         except ToolError as error:
-            return {"name": name, "problems": [str(Problem(path, error.message))]}
+            return {"name": name, "problems": [error.message]}
         declared = tool.permissions
         return {
             "name": tool.name,

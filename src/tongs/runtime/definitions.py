@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tongs.audit.log import AuditLog, keep_out_of_history
 from tongs.config.places import Places
@@ -23,6 +25,10 @@ class Definitions:
     trust: TrustStore
     audit: AuditLog
 
+    def at(self, path: str) -> Tool:
+        """The tool a file defines, in whatever folder it lies; raises ToolError."""
+        return self.catalogue.at(path)
+
     def text(self, tool: Tool) -> str:
         """The definition as it stands in its file now."""
         return self.catalogue.read(tool.origin.path).decode("utf-8", "replace")
@@ -41,7 +47,8 @@ class Definitions:
                 f"{tool.origin.path} changed while you were reading it",
                 hint=f"look again: tongs trust {tool.name}",
             )
-        self.trust.accept(tool.origin.path, tool.origin.digest, data)
+        with _refusals_said(f"{tool.name} was not accepted"):
+            self.trust.accept(tool.origin.path, tool.origin.digest, data)
         self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
 
     def accept_config(self, path: str, seen: bytes) -> None:
@@ -50,11 +57,13 @@ class Definitions:
             raise ToolError(
                 ErrorCode.UNTRUSTED, f"{path} changed while you were reading it", hint="look again"
             )
-        self.trust.accept(path, digest_of(seen), seen, kind="config")
+        with _refusals_said(f"{path} was not accepted"):
+            self.trust.accept(path, digest_of(seen), seen, kind="config")
         self.audit.trusted(path, "user", digest_of(seen)[:16])
 
     def revoke(self, path: str) -> bool:
-        return self.trust.revoke(path)
+        with _refusals_said(f"the acceptance of {path} was not taken back"):
+            return self.trust.revoke(path)
 
     def accepted(self) -> list[Accepted]:
         return self.trust.accepted()
@@ -68,12 +77,14 @@ class Definitions:
         data = text.encode("utf-8")
         tool = self.catalogue.load(path, Origin(scope=scope), data)
         self._refuse_to_replace(name, path, scope, force=force)
-        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        with _refusals_said(f"{path} was not written"):
+            os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+            if scope is Scope.LOCAL:
+                keep_out_of_history(os.path.dirname(os.path.dirname(path)))
+            write_whole(path, data, mode=0o644)
         if scope is Scope.LOCAL:
-            keep_out_of_history(os.path.dirname(os.path.dirname(path)))
-        write_whole(path, data, mode=0o644)
-        if scope is Scope.LOCAL:
-            self.trust.accept(path, tool.origin.digest, data)
+            with _refusals_said(f"{path} was written, but not accepted"):
+                self.trust.accept(path, tool.origin.digest, data)
         self.audit.created(name, "user", tool.permissions)
         return path
 
@@ -86,13 +97,9 @@ class Definitions:
                 f"{entry.path} belongs to {entry.family}; Tongs only reads it",
                 hint="remove it with the program that owns it",
             )
-        try:
+        with _refusals_said(f"{entry.path} was not removed"):
             os.unlink(entry.path)
-        except OSError as error:
-            raise ToolError(
-                ErrorCode.PERMISSION_DENIED, f"{entry.path} was not removed: {error.strerror}"
-            ) from None
-        self.trust.revoke(entry.path)
+        self.revoke(entry.path)
         self.audit.removed(entry.name, "user")
         return entry.path
 
@@ -111,3 +118,17 @@ class Definitions:
                 f"{path} already exists",
                 hint="add --force to replace it",
             )
+
+
+@contextmanager
+def _refusals_said(what: str) -> Iterator[None]:
+    """What the system refuses is the person's to mend, so the place is named."""
+    try:
+        yield
+    except OSError as error:
+        folder = os.path.dirname(os.fsdecode(error.filename or ""))
+        raise ToolError(
+            ErrorCode.PERMISSION_DENIED,
+            f"{what}: {error.strerror}",
+            hint=f"check who may write to {folder}" if folder else "",
+        ) from None

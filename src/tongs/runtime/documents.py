@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.record import replace
@@ -23,14 +25,16 @@ class Documents:
                 ErrorCode.INVALID_DEFINITION, f"{path} cannot be read: {error.strerror}"
             ) from None
         if data is None:
-            raise ToolError(ErrorCode.TOOL_NOT_FOUND, f"{path} is no longer there")
+            raise ToolError(ErrorCode.TOOL_NOT_FOUND, f"{path} does not exist")
         return data
 
     def parsed(self, data: bytes, path: str, schema: str) -> Document:
         """The document; its `checked` is `schema` where these bytes were found good before."""
         cached = self._cache.get(_key(digest_of(data), schema))
         if cached is not None:
-            return Document.from_cache({**cached, "source": path})
+            # Whoever spoiled the entry, the file itself is still there to be read.
+            with suppress(TypeError):
+                return Document.from_cache({**cached, "source": path})
         return parse(data, path)
 
     def keep(self, document: Document, schema: str) -> None:
@@ -45,7 +49,8 @@ class Documents:
         try:
             data = self.read(path)
         except ToolError as error:
-            raise DefinitionInvalid([Problem(path, error.message)]) from None
+            reason = error.message.removeprefix(f"{path} ")
+            raise DefinitionInvalid([Problem(path, reason)]) from None
         document = self.parsed(data, path, "config")
         if not document.checked:
             document = require_valid(document, "config")

@@ -88,12 +88,13 @@ class Wiring:
         return checked
 
     def allow(self, call: ToolCall, tool: Tool) -> Allowance:
-        grants = self.settings.tools.get(tool.name)
+        name = "" if tool.private else tool.name
+        grants = self.settings.tools.get(name)
         permissions = effective(tool, call, self.place, grants)
         return Allowance(
             permissions=permissions,
-            limits=self.settings.limits_for(tool.name, tool.limits),
-            timeout=self.settings.timeout_for(tool.name, tool.timeout),
+            limits=self.settings.limits_for(name, tool.limits),
+            timeout=self.settings.timeout_for(name, tool.timeout),
             secrets=self._secrets(permissions, tool),
             environment=self._granted(grants.environment) if grants else {},
         )

@@ -54,8 +54,10 @@ class DefinitionCache:
 
     def _kept_rows(self, folder: str) -> dict[str, Any]:
         kept = _read(self._place(folder))
-        fits = isinstance(kept, dict) and kept.get("folder") == folder
-        return kept["rows"] if fits and isinstance(kept.get("rows"), dict) else {}
+        if not isinstance(kept, dict) or kept.get("folder") != folder:
+            return {}
+        rows = kept.get("rows")
+        return rows if isinstance(rows, dict) and all(map(_is_row, rows.values())) else {}
 
     def _place(self, folder: str) -> str:
         return self._path("folders", _key(folder))
@@ -69,8 +71,8 @@ def _stamped(folder: str, belongs: Callable[[str], bool]) -> Iterator[tuple[str,
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
             if belongs(entry.name):
-                with suppress(OSError):  # removed meanwhile, or a dangling link
-                    stat = entry.stat()
+                with suppress(OSError):  # removed meanwhile
+                    stat = _facts(entry)
                     yield (
                         entry.name,
                         [
@@ -82,6 +84,21 @@ def _stamped(folder: str, belongs: Callable[[str], bool]) -> Iterator[tuple[str,
                             stat.st_uid,
                         ],
                     )
+
+
+def _facts(entry: os.DirEntry[str]) -> os.stat_result:
+    try:
+        return entry.stat()
+    except OSError:
+        # A link that leads nowhere is listed, so that somebody says what is wrong with it.
+        return entry.stat(follow_symlinks=False)
+
+
+def _is_row(row: Any) -> bool:
+    match row:
+        case [list(), {"name": str()}]:
+            return True
+    return False
 
 
 def _key(folder: str) -> str:

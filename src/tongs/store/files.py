@@ -32,7 +32,10 @@ def private_folder(path: str) -> str:
     except FileExistsError:
         pass
     except FileNotFoundError:
-        private_folder(os.path.dirname(path))
+        above = os.path.dirname(path)
+        if os.path.isdir(above):
+            raise  # no folder can be made there, as in /proc
+        private_folder(above)
         private_folder(path)
     return path
 
@@ -41,7 +44,7 @@ def read_whole(path: str, limit: int) -> bytes | None:
     """The file's bytes, at most one more than `limit`; None if there is no such file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     with open(descriptor, "rb", buffering=0) as file:
         pieces = []

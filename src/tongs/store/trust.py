@@ -31,19 +31,21 @@ class TrustStore:
     def __init__(self, state: str) -> None:
         self._state = state
         self._file = os.path.join(state, "trust.json")
-        self._known: dict[str, Any] | None = None
+        self._known: dict[str, Any] = {}
+        self._stamp: tuple[int, ...] = ()
 
     def state_of(self, path: str, digest: str) -> Trust:
-        return self._recorded(os.path.realpath(path), digest)
+        return _state(self._entries(), os.path.realpath(path), digest)
 
     def states_in(self, folder: str) -> Callable[[str, str], Trust]:
         """`state_of` for many files of one folder, whose own links are resolved only once."""
         real = os.path.realpath(folder)
+        entries = self._entries()
 
         def state_of(path: str, digest: str) -> Trust:
             if os.path.islink(path):
                 return self.state_of(path, digest)
-            return self._recorded(os.path.join(real, os.path.basename(path)), digest)
+            return _state(entries, os.path.join(real, os.path.basename(path)), digest)
 
         return state_of
 
@@ -70,33 +72,26 @@ class TrustStore:
 
     def accepted(self) -> list[Accepted]:
         return [
-            Accepted(path, entry["digest"], entry["when"], entry.get("kind", "tool"))
+            Accepted(path, entry["digest"], entry["when"], entry["kind"])
             for path, entry in sorted(self._entries().items())
         ]
 
-    def _recorded(self, real: str, digest: str) -> Trust:
-        entry = self._entries().get(real)
-        if entry is None:
-            return Trust.UNTRUSTED
-        return Trust.ACCEPTED if entry["digest"] == digest else Trust.CHANGED
-
     def _entries(self) -> dict[str, Any]:
-        if self._known is None:
-            self._known = self._read()
+        """What is accepted now: a process that runs for days must notice a revocation."""
+        stamp = _stamp(self._file)
+        if stamp != self._stamp:
+            self._known, self._stamp = self._read(), stamp
         return self._known
 
     def _read(self) -> dict[str, Any]:
-        data = read_whole(self._file, _LARGEST)
-        if data is None:
-            return {}
+        """The entries that can be understood. Whatever else stands there accepts nothing."""
         try:
-            known = json.loads(data)
-        except ValueError:
-            known = None
-        if not isinstance(known, dict):
-            # Nothing is trusted by a file nobody can read; it stays for the person to look at.
+            known = json.loads(read_whole(self._file, _LARGEST) or b"{}")
+        except (OSError, ValueError):
             return {}
-        return known
+        if not isinstance(known, dict):
+            return {}
+        return {path: entry for path, entry in known.items() if _is_entry(entry)}
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Any]]:
@@ -110,6 +105,27 @@ class TrustStore:
             entries = self._read()
             yield entries
             write_whole(self._file, json.dumps(entries, indent=1, sort_keys=True).encode())
-            self._known = entries
         finally:
             os.close(lock)
+
+
+def _state(entries: dict[str, Any], real: str, digest: str) -> Trust:
+    entry = entries.get(real)
+    if entry is None:
+        return Trust.UNTRUSTED
+    return Trust.ACCEPTED if entry["digest"] == digest else Trust.CHANGED
+
+
+def _is_entry(entry: Any) -> bool:
+    return isinstance(entry, dict) and all(
+        isinstance(entry.get(key), str) for key in ("digest", "when", "kind")
+    )
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """What changes when the file is replaced; empty while there is none."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return ()
+    return (facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size)

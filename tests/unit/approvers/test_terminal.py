@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from tests.screen import Screen
 
-from tongs.approvers.terminal import Terminal, as_json, permissions_line
+from tongs.approvers.terminal import Terminal, as_json, description, permissions_line
+from tongs.core.approval import ApprovalRequest
 from tongs.core.permissions import Permissions, Secret
 
 ASKING = str(Path(__file__).with_name("asking.py"))
@@ -61,6 +62,23 @@ def test_the_question_shows_what_will_really_run(ask: Ask, answer_file: Path) ->
     screen.type("a\n")
     assert screen.end() == 0
     assert answer(answer_file) == [True, None, "terminal", ""]
+
+
+def test_no_reason_and_no_path_can_fake_a_line_of_the_question() -> None:
+    request = ApprovalRequest(
+        step_id="1",
+        tool="deploy",
+        args={"A": "x\nnetwork: off"},
+        reason="fine\nnetwork: off",
+        preview="one\nnetwork: off",
+        permissions=Permissions(network=True, read=("a\nnetwork: off",)),
+    )
+
+    lines = description(request).split("\n")
+
+    assert [line for line in lines if line.startswith("network:")] == [
+        "network: on   reads: a network: off   writes: none   secrets: none"
+    ]
 
 
 def test_a_denial_can_give_its_reason(ask: Ask, answer_file: Path) -> None:

@@ -96,3 +96,19 @@ def test_log_is_private_and_follows_no_link(tmp_path: Path) -> None:
     assert len(_raw(tmp_path / "tools.log")) == 2
     assert victim.read_text() == "precious"
     assert len(warnings) == 1
+
+
+def test_arguments_that_were_refused_are_recorded_whatever_they_are(tmp_path: Path) -> None:
+    endless: dict[str, object] = {}
+    endless["again"] = [endless]
+    log = AuditLog([str(tmp_path / "tools.log")])
+
+    for arguments in (endless, 5, [1, 2], "text"):
+        log.ended(ToolCall("c1", "t", arguments), None, ToolResult(), started=False)  # type: ignore[arg-type]
+
+    assert [line.split()[3][:20] for line in _raw(tmp_path / "tools.log")] == [
+        "params={again:[{agai",
+        "params=5",
+        "params=[1,2]",
+        "params=text",
+    ]

@@ -231,6 +231,15 @@ def test_a_config_everybody_can_write_is_refused(files: Files) -> None:
     ]
 
 
+def test_a_config_that_leads_nowhere_is_an_error_since_it_may_have_denied(files: Files) -> None:
+    path = files.root / "home/.tongs/config.yml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to("nothing")
+
+    with pytest.raises((DefinitionInvalid, FileNotFoundError)):
+        load_settings(files.places, read)
+
+
 def test_a_config_in_a_folder_everybody_can_write_is_refused(files: Files) -> None:
     files.write(site="limits: {}")
     (files.root / "etc/tongs").chmod(0o777)

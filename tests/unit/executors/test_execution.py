@@ -42,6 +42,25 @@ def test_arguments_of_a_script_are_its_own_words(project: Project) -> None:
     assert result.output == "x y|b|"
 
 
+@pytest.mark.parametrize("value", ["script", "preamble"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "bash: |\n  printf '%s' \"$1\"; : {A}\n",
+        "python: |\n  import sys; print(sys.argv[1], end='')\n",
+        "script: |\n  printf '%s' \"$1\"\nshell: bash {0} {1}\n",
+    ],
+)
+def test_argument_that_reads_like_a_file_of_ours_arrives_as_it_is(
+    project: Project, script: str, value: str
+) -> None:
+    result = project.define_and_run(
+        f"{script}arguments: ['{{A}}']\nparameters: {{A: {{}}}}\n", A=value
+    )
+
+    assert result.output == value
+
+
 @pytest.mark.parametrize(
     ("shell", "script"),
     [

@@ -249,3 +249,13 @@ def test_project_has_a_readable_copy_of_its_audit(project: Project) -> None:
     copy = (project.root / ".tongs" / "audit" / "tools.log").read_text()
     assert copy == project.audit()
     assert (project.root / ".tongs" / ".gitignore").read_text() == "audit/\ntrash/\n"
+
+
+def test_prefix_of_models_is_understood_and_may_be_part_of_a_name(project: Project) -> None:
+    project.write("plain", "bash: echo plain\n")
+    project.write("custom_tool_own", "bash: echo own\n")
+
+    assert project.run("custom_tool_plain").output == "plain\n"
+    assert project.run("custom_tool_own").output == "own\n"
+    with pytest.raises(ToolError, match="there is no tool `custom_tool_none`"):
+        project.runtime().find("custom_tool_none")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tongs.store.files import read_whole, write_whole
+from tongs.store.files import private_folder, read_whole, write_whole
 
 
 def test_written_file_replaces_the_old_one_with_its_mode(tmp_path: Path) -> None:
@@ -50,3 +50,8 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_folder_that_cannot_be_made_is_an_error() -> None:
+    with pytest.raises(OSError, match="/proc/nothing"):
+        private_folder("/proc/nothing/state")

@@ -66,3 +66,26 @@ def test_store_is_private(tmp_path: Path) -> None:
 
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "state" / "trust.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_running_process_sees_what_others_accept_and_revoke(tmp_path: Path) -> None:
+    running, other = TrustStore(str(tmp_path)), TrustStore(str(tmp_path))
+    assert running.state_of("/p/t.yaml", "d1") is Trust.UNTRUSTED
+
+    other.accept("/p/t.yaml", "d1", b"")
+    assert running.state_of("/p/t.yaml", "d1") is Trust.ACCEPTED
+
+    other.revoke("/p/t.yaml")
+    assert running.state_of("/p/t.yaml", "d1") is Trust.UNTRUSTED
+    assert running.states_in("/p")("/p/t.yaml", "d1") is Trust.UNTRUSTED
+
+
+def test_damaged_entry_accepts_nothing_and_spoils_no_other(tmp_path: Path) -> None:
+    store = TrustStore(str(tmp_path))
+    store.accept("/p/good", "d1", b"")
+    file = tmp_path / "trust.json"
+    file.write_text(file.read_text().replace("{", '{"/p/bad": 5, "/p/half": {"digest": "d"}, ', 1))
+
+    assert store.state_of("/p/bad", "d1") is Trust.UNTRUSTED
+    assert store.state_of("/p/half", "d") is Trust.UNTRUSTED
+    assert [accepted.path for accepted in store.accepted()] == ["/p/good"]

@@ -65,6 +65,8 @@ def _from_json(tool: Tool, source: str) -> dict[str, Any]:
         raise _wrong(tool, f"--input-json {source}: {error.strerror}") from None
     except ValueError as error:
         raise _wrong(tool, f"--input-json is no JSON: {error}") from None
+    except RecursionError:
+        raise _wrong(tool, "--input-json is nested too deeply") from None
     if not isinstance(value, dict):
         raise _wrong(tool, "--input-json must be one JSON object", 'for example {"NAME": "value"}')
     return value

@@ -100,6 +100,8 @@ def _without_command(words: tuple[str, ...], rest: Sequence[str]) -> int:
     from tongs.surfaces.cli.pages import page
 
     text = page(words)
+    if not words and not _asks_for_help(rest) and (error := _mistake(rest)):
+        return _usage(error.message, error.hint)
     if text is not None:
         Console().data(text)
         return 0
@@ -111,6 +113,19 @@ def _without_command(words: tuple[str, ...], rest: Sequence[str]) -> int:
         f"there is no command `{there} {unknown}`",
         f"did you mean `{there} {close[0]}`?" if close else " ".join(("tongs help", *before)),
     )
+
+
+def _mistake(rest: Sequence[str]) -> Any:
+    """What is wrong with options that no command follows."""
+    from tongs.surfaces.cli.parser import Parser, UsageError, add_global_options
+
+    parser = Parser(())
+    add_global_options(parser)
+    try:
+        parser.parse(rest)
+    except UsageError as error:
+        return error
+    return None
 
 
 def _lost(reason: str) -> int:

@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
         required = "the following arguments are required: "
         if message.startswith(required):
             message = f"{message.removeprefix(required)} is missing"
-        raise UsageError(f"{' '.join(self.words)}: {message}", self._page())
+        raise UsageError(f"{self._name}: {message}", self._page())
 
     def option_names(self) -> list[str]:
         return list(self._option_string_actions)
@@ -67,7 +67,7 @@ class Parser(argparse.ArgumentParser):
 
     def _unknown(self, word: str) -> UsageError:
         kind = "option" if word.startswith("-") else "argument"
-        message = f"{' '.join(self.words)}: unknown {kind} `{word}`"
+        message = f"{self._name}: unknown {kind} `{word}`"
         if kind == "argument":
             return UsageError(message, self._page())
         from tongs.schema.nearest import nearest
@@ -75,8 +75,12 @@ class Parser(argparse.ArgumentParser):
         close = nearest(word.partition("=")[0], self.option_names())
         return UsageError(message, f"did you mean `{close[0]}`?" if close else self._page())
 
+    @property
+    def _name(self) -> str:
+        return " ".join(self.words) or "tongs"
+
     def _page(self) -> str:
-        return f"tongs help {' '.join(self.words)}"
+        return f"tongs help {' '.join(self.words)}".rstrip()
 
 
 def add_global_options(parser: Parser) -> None:

@@ -36,7 +36,8 @@ def run(invocation: Invocation) -> int:
         invocation.console.data(result_json(tool_wire(runtime, tool)))
         return 0
     for label, text in _facts(tool):
-        invocation.console.data(f"{label + ':':<14}{text}\n")
+        # On one line, so that no fact can fake another.
+        invocation.console.data(f"{label + ':':<14}{' '.join(text.splitlines())}\n")
     rows = [_parameter(tool, name) for name in tool.input_schema.get("properties", {})]
     if rows:
         invocation.console.data("\nparameters:\n")
@@ -109,4 +110,4 @@ def _parameter(tool: Tool, name: str) -> tuple[str, ...]:
     shown = kind if isinstance(kind, str) else "|".join(map(str, kind))
     if "enum" in entry:
         shown += " of " + ", ".join(map(str, entry["enum"]))
-    return f"  {name}", shown, default, one_line(str(entry.get("description", "")))
+    return f"  {name}", one_line(shown), default, one_line(str(entry.get("description", "")))

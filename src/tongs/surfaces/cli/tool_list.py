@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.errors import ToolError
 from tongs.output import visible
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.parser import Parser, add_scope_options
@@ -12,6 +13,7 @@ from tongs.surfaces.cli.table import one_line, table
 
 if TYPE_CHECKING:
     from tongs.registry import Entry
+    from tongs.runtime import Runtime
 
 _HEADER = ("NAME", "SCOPE", "KIND", "MAY", "DESCRIPTION")
 
@@ -28,7 +30,7 @@ def run(invocation: Invocation) -> int:
         invocation.console.warn(str(ignored))
     if invocation.options.contains:
         wanted = invocation.options.contains.lower()
-        entries = [entry for entry in entries if _contains(entry, wanted)]
+        entries = [entry for entry in entries if _contains(invocation.runtime, entry, wanted)]
     if invocation.options.json:
         text = json.dumps([entry_wire(entry) for entry in entries], indent=2, ensure_ascii=False)
         invocation.console.data(text + "\n")
@@ -109,7 +111,8 @@ def _row(entry: Entry) -> tuple[str, ...]:
     noted = "".join(f"[{mark}] " for mark in marks(entry))
     text = noted + one_line(entry.description)
     cells = (entry.name, str(entry.scope), kind(entry), may(entry), text)
-    return tuple(visible(cell) for cell in cells)
+    # The name may be that of a file, and a file name may hold newlines: no row can fake another.
+    return tuple(visible(cell).replace("\n", "\\n") for cell in cells)
 
 
 def _color(entry: Entry) -> str:
@@ -121,12 +124,12 @@ def _color(entry: Entry) -> str:
     return "yellow" if found else ""
 
 
-def _contains(entry: Entry, wanted: str) -> bool:
+def _contains(runtime: Runtime, entry: Entry, wanted: str) -> bool:
     known = (entry.name, entry.description, *entry.tags)
     if any(wanted in text.lower() for text in known):
         return True
     try:
-        with open(entry.path, encoding="utf-8", errors="replace") as file:
-            return wanted in file.read().lower()
-    except OSError:
+        text = runtime.definitions.catalogue.read(entry.path).decode("utf-8", "replace")
+    except ToolError:
         return False
+    return wanted in text.lower()

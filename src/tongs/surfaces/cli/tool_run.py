@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from tongs.core.annotations import Any
+from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.errors import ToolError
@@ -18,6 +18,11 @@ from tongs.surfaces.cli import failure
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.live import Live
 from tongs.surfaces.cli.parser import Parser, UsageError, add_scope_options
+
+if TYPE_CHECKING:
+    import signal as _signal
+else:
+    import _signal  # the public module builds enums for every signal
 
 
 def options(parser: Parser) -> None:
@@ -104,6 +109,7 @@ def _run(
         _offer_trust(invocation, tool)
     if invocation.logs("info"):
         invocation.log("info", f"{call.id}: run {tool.qualified_name} ({tool.origin.path})")
+    _end_as_if_interrupted()
     try:
         result = invocation.runtime.run_sync(
             call, approver=_approver(live), observe=live, scope=invocation.scope, timeout=timeout
@@ -115,6 +121,14 @@ def _run(
         took = result.metadata.get("durationMs", 0)
         invocation.log("info", f"{call.id}: {outcome} after {took} ms")
     return result
+
+
+def _end_as_if_interrupted() -> None:
+    """Whoever ends us ends the call: the tree dies, the scratch goes, the record is written."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(_signal, name, None)  # Windows has no SIGHUP
+        if number is not None and _signal.getsignal(number) == _signal.SIG_DFL:  # not under `nohup`
+            _signal.signal(number, _signal.default_int_handler)
 
 
 def _may_stream(invocation: Invocation, tool: Tool) -> bool:

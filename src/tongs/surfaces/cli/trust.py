@@ -81,7 +81,7 @@ def _accept_project(invocation: Invocation) -> int:
     for entry in todo:
         try:
             # Two tools may share a name; the path says which one is meant.
-            agreed.append(_accept_tool(invocation, _at_path(runtime, entry.path)))
+            agreed.append(_accept_tool(invocation, runtime.definitions.at(entry.path)))
         except ToolError as error:
             failure.show(invocation.console, error)
             agreed.append(False)
@@ -155,19 +155,8 @@ def _somebody(invocation: Invocation, what: str) -> Terminal:
 def _named(runtime: Runtime, what: str) -> Tool:
     """A tool by its name, or by the path of its file."""
     if os.path.sep in what or os.path.isfile(what):
-        return _at_path(runtime, os.path.realpath(what))
+        return runtime.definitions.at(os.path.realpath(what))
     return runtime.find(what)
-
-
-def _at_path(runtime: Runtime, path: str) -> Tool:
-    for entry in runtime.entries():
-        if os.path.realpath(entry.path) == os.path.realpath(path):
-            return runtime.find(entry.qualified_name, entry.scope)
-    raise ToolError(
-        ErrorCode.TOOL_NOT_FOUND,
-        f"{path} is no tool of this project",
-        hint="tongs tool list shows the tools there are",
-    )
 
 
 def _list(invocation: Invocation) -> int:

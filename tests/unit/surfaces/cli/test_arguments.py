@@ -90,7 +90,7 @@ def test_json_comes_from_a_file_or_from_stdin(
     assert arguments_for(TOOL, [], "-") == {"TEXT": "x"}
 
 
-@pytest.mark.parametrize("source", ["{", "[1]", "@/nowhere/at/all", "\udcff"])
+@pytest.mark.parametrize("source", ["{", "[1]", "@/nowhere/at/all", "\udcff", "[" * 100_000])
 def test_what_is_no_json_object_is_refused(source: str) -> None:
     with pytest.raises(ToolError) as caught:
         arguments_for(TOOL, [], source)
