@@ -7,7 +7,7 @@ never raises: whatever stops a call, the answer is a `ToolResult` and there is a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tongs.core.annotations import Any, Protocol
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
@@ -42,7 +42,8 @@ class Audit(Protocol):
 
     def ended(
         self, call: ToolCall, tool: Tool | None, result: ToolResult, *, started: bool
-    ) -> None: ...
+    ) -> Sequence[str]:
+        """What could not be recorded, for whoever made the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,8 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         raise  # an event loop must see its own cancellation
     result = normalise(result, tool, allowance)
     result = _finished(result, call, begun)
-    record(call, tool, result, allowance, parts, started=started)
-    return result
+    trouble = record(call, tool, result, allowance, parts, started=started)
+    return replace(result, warnings=(*result.warnings, *trouble)) if trouble else result
 
 
 def find(call: ToolCall, parts: Parts, door: Door) -> Tool:
@@ -215,13 +216,13 @@ def record(
     parts: Parts,
     *,
     started: bool,
-) -> None:
+) -> Sequence[str]:
     """Step 7. Also for a call that steps 1 to 4 stopped."""
     secrets = () if allowance is None else tuple(allowance.secrets.values())
     if secrets:
         arguments = {str(k): redacted_data(v, secrets) for k, v in call.arguments.items()}
         call = replace(call, arguments=arguments)
-    parts.audit.ended(call, tool, result, started=started)
+    return parts.audit.ended(call, tool, result, started=started)
 
 
 def _checked_output(result: ToolResult, schema: Mapping[str, Any]) -> ToolResult:

@@ -9,6 +9,7 @@ from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass, field
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Tool, Trust
+from tongs.schema.nearest import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +62,16 @@ def find(entries: Sequence[Entry], name: str, scope: Scope) -> Entry:
 
 
 def not_found(name: str, known: Iterable[str], scope: Scope = Scope.ANY) -> ToolError:
-    nearest = _nearest(name, known)
+    close = nearest(name, known, most=3)
     where = "" if scope is Scope.ANY else f" in {scope} scope"
     return ToolError(
         ErrorCode.TOOL_NOT_FOUND,
         f"there is no tool `{name}`{where}",
-        details={"nearest": nearest},
-        hint=f"did you mean {' or '.join(f'`{n}`' for n in nearest)}?"
-        if nearest
+        details={"nearest": close},
+        hint=f"did you mean {' or '.join(f'`{n}`' for n in close)}?"
+        if close
         else "tongs tool list shows the tools there are",
     )
-
-
-def _nearest(name: str, known: Iterable[str]) -> list[str]:
-    import difflib  # noqa: PLC0415 - only a mistyped name pays for it
-
-    folded = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)
-    return [folded[candidate] for candidate in close]
 
 
 def _ambiguous(name: str, here: Sequence[Entry]) -> ToolError:

@@ -4,7 +4,7 @@ import os
 import shlex
 from pathlib import Path
 
-from tests.acceptance.conftest import Outcome, Place, Run, Show
+from tests.acceptance.conftest import TONGS, Outcome, Place, Run, Show
 
 TEXT = "description: From afar\nbash: echo ran\n"
 
@@ -143,3 +143,35 @@ def test_command_to_type_works_for_a_loaded_file_and_a_name_taken_twice(
     assert tongs(*command[1:], "--yes") == Outcome("", f"trusted loaded: {loaded}\n", 0)
     assert tongs("--load-tool", str(loaded), "tool", "run", "loaded").stdout == "loaded\n"
     assert tongs("trust", "--yes", str(twins[1])).stderr == f"trusted twin: {twins[1]}\n"
+
+
+def test_tool_cannot_give_itself_authority(place: Place, tongs: Run) -> None:
+    place.tool("other", TEXT)
+    commands = {
+        "trusting": "trust --yes other",
+        "adding": "tool add new --description d --bash 'echo hi' --user",
+        "leaving": "trust --yes other",
+    }
+    for name, command in commands.items():
+        script = f"{shlex.quote(TONGS)} {command}"
+        if name == "leaving":
+            # A daemon of its own session is still a child of the call.
+            script = f"setsid -w bash -c {shlex.quote(script)}"
+        home = f"environment: {{TONGS_HOME: {place.env['TONGS_HOME']}}}"
+        place.tool(name, f"bash: |\n  {script}\n{home}\n", scope="user")
+        done = tongs("tool", "run", name)
+        assert "started by one" in done.stderr, done
+        assert done.code == 1
+    assert tongs("tool", "run", "other").code == 3
+    assert not (Path(place.env["TONGS_HOME"]) / "tools" / "new.yaml").exists()
+    # The same commands by the person.
+    assert tongs("trust", "--yes", "other").code == 0
+    assert tongs("tool", "run", "other").stdout == "ran\n"
+
+
+def test_stdin_reaches_a_tool_on_request(place: Place, tongs: Run) -> None:
+    place.tool("upper", "bash: tr a-z A-Z\n", scope="user")
+    assert tongs("tool", "run", "upper", "--stdin", stdin=b"hello\n").stdout == "HELLO\n"
+    assert tongs("tool", "run", "upper", stdin=b"hello\n").stdout == ""
+    both = tongs("tool", "run", "upper", "--stdin", "--input-json", "-", stdin=b"{}")
+    assert both.code == 2

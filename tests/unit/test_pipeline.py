@@ -443,3 +443,16 @@ def test_success_of_a_tool_with_secrets_is_redacted_too(
     project.write("t", "bash: echo $API_KEY\npermissions: {secrets: {API_KEY: {}}}\n")
 
     assert project.run("t").output == "[redacted]\n"
+
+
+def test_call_that_could_not_be_recorded_says_so(project: Project) -> None:
+    project.write("t", "bash: echo hi\n")
+    audit = project.home / "state" / "audit"
+    (audit / "tools.log").unlink()
+    audit.rmdir()
+    audit.write_text("a file where the folder should be")
+
+    result = project.run("t")
+
+    assert result.output == "hi\n"
+    assert "cannot be written" in result.warnings[0]

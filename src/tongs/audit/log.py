@@ -70,9 +70,10 @@ class AuditLog:
 
     def ended(
         self, call: ToolCall, tool: Tool | None, result: ToolResult, *, started: bool
-    ) -> None:
+    ) -> list[str]:
+        """What could not be recorded: each file is named once, by the first call that missed it."""
         error = result.error
-        self._append(
+        return self._append(
             "TOOL_EXECUTED" if started else "TOOL_DENIED",
             name=call.name if tool is None else tool.name,
             params=call.arguments,
@@ -90,7 +91,8 @@ class AuditLog:
             os.close(descriptor)
         self._files.clear()
 
-    def _append(self, event: str, **fields: Any) -> None:
+    def _append(self, event: str, **fields: Any) -> list[str]:
+        trouble = []
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
         words = [f"{key}={_value(value)}" for key, value in fields.items() if value is not None]
         line = f"[{moment}] {event} {' '.join(words)}\n".encode("utf-8", "backslashreplace")
@@ -101,7 +103,9 @@ class AuditLog:
             except OSError as error:
                 with suppress(ValueError):  # another thread was faster
                     self._paths.remove(path)
-                self._warn(f"the audit log {path} cannot be written: {error.strerror}")
+                trouble.append(f"the audit log {path} cannot be written: {error.strerror}")
+                self._warn(trouble[-1])
+        return trouble
 
     def _open(self, path: str) -> int:
         with self._opening:

@@ -147,7 +147,7 @@ def failure(completed: Completed, tool: Tool, subject: str) -> ToolError | None:
     if completed.timed_out:
         return ToolError(
             ErrorCode.TIMEOUT,
-            f"{subject} did not finish within {completed.duration:.1f} s"
+            f"{subject} did not finish within {completed.duration:.3g} s"
             f" and was stopped with everything it had started{said}",
             details=details,
             hint="give it more time with --timeout or `timeout:` (milliseconds)",

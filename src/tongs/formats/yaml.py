@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tongs.core.annotations import Any
@@ -17,6 +18,9 @@ from tongs.template.plan import Plan, Process, Script
 SCHEMA = "tool.yaml"
 ENDINGS = (".yaml", ".yml")
 DEFAULT_TIMEOUT = 60.0
+
+# As in the schema, for a name that comes from the file.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 # Validated, but honoured only from a later version on: a call that needs one says so.
 _NOT_YET = {
@@ -69,6 +73,12 @@ def _load(
     if not checked:
         compiler.problems += yaml_parameters.problems(document, (*path, "parameters"), schema)
         _check_output_schema(compiler, data, path)
+    if not path and not data.get("name") and not _NAME.fullmatch(file_stem(document)):
+        compiler.problem(
+            path,
+            f"the file's name {file_stem(document)!r} is no name for a tool",
+            hint="rename the file, or add `name:` with letters, digits, `_`, `.` and `-`",
+        )
     plan = compiler.plan(data, path)
     _refuse_raw_in_read_tools(compiler, data, path)
     helpers = _helpers(document, data, path, origin, host, compiler)

@@ -30,7 +30,7 @@ from tongs.runtime.documents import Documents
 from tongs.runtime.driving import drive
 from tongs.runtime.wiring import Wiring, default_shell, platform
 from tongs.schema.document import Document
-from tongs.store.cache import DefinitionCache
+from tongs.store.cache import DefinitionCache, code_stamp
 from tongs.store.files import private_folder
 from tongs.store.log import Log
 from tongs.store.trust import TrustStore
@@ -85,7 +85,7 @@ class Runtime:
             places,
             trust,
             # Whether a script is safe depends on the shell that reads it.
-            DefinitionCache(places.state, f"{platform()}-{os.path.basename(shell)}"),
+            DefinitionCache(places.state, f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"),
             platform=platform(),
             default_shell=shell,
             loaded=[os.fspath(item) for item in load_tools],
@@ -243,7 +243,7 @@ def _directory(path: str | os.PathLike[str] | None) -> str:
 
 
 def _settings(places: Places, trust: TrustStore) -> Settings:
-    documents = Documents(DefinitionCache(places.state, "config"))
+    documents = Documents(DefinitionCache(places.state, f"config-{code_stamp()}"))
 
     def accepted(document: Document) -> bool:
         return trust.state_of(document.source, document.digest).holds

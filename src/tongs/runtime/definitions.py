@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from tongs.audit.log import AuditLog, keep_out_of_history
 from tongs.config.places import Places
 from tongs.core.digest import digest_of
-from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.record import dataclass
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool
 from tongs.runtime.catalogue import Catalogue
+from tongs.sandbox.ancestry import inside_a_call
 from tongs.store.files import write_whole
 from tongs.store.trust import Accepted, TrustStore
 
@@ -40,6 +41,7 @@ class Definitions:
 
     def accept(self, tool: Tool) -> None:
         """Accept the very bytes this tool was loaded from."""
+        _refuse_inside_a_call("trust a tool")
         data = self.catalogue.read(tool.origin.path)
         if digest_of(data) != tool.origin.digest:
             raise ToolError(
@@ -53,6 +55,7 @@ class Definitions:
 
     def accept_config(self, path: str, seen: bytes) -> None:
         """Accept a project's config.yml as it was shown."""
+        _refuse_inside_a_call("trust settings")
         if self.catalogue.read(path) != seen:
             raise ToolError(
                 ErrorCode.UNTRUSTED, f"{path} changed while you were reading it", hint="look again"
@@ -73,6 +76,7 @@ class Definitions:
 
         Raises DefinitionInvalid before anything is written, ToolError if it exists already.
         """
+        _refuse_inside_a_call("add a tool")
         path = os.path.join(self.places.folder_for_writing(scope), f"{name}.yaml")
         data = text.encode("utf-8")
         tool = self.catalogue.load(path, Origin(scope=scope), data)
@@ -132,3 +136,14 @@ def _refusals_said(what: str) -> Iterator[None]:
             f"{what}: {error.strerror}",
             hint=f"check who may write to {folder}" if folder else "",
         ) from None
+
+
+def _refuse_inside_a_call(what: str) -> None:
+    """Authority belongs to the person: a tool that runs `tongs trust` would give it to itself."""
+    if inside_a_call():
+        raise ToolError(
+            ErrorCode.DENIED,
+            f"a tool may not {what}, and this process was started by one",
+            blocked_by=BlockedBy.TRUST,
+            hint="do it yourself, outside of a tool",
+        )

@@ -34,6 +34,9 @@ else:
 SIGCHLD: int = _signal.SIGCHLD
 SIGTERM: int = _signal.SIGTERM
 
+# What the kernel shows as the name of a supervisor.
+NAME = b"tongs-call"
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
@@ -93,12 +96,23 @@ def prepare(parent: int, kept: Collection[int]) -> int:
     gc.disable()
     close_all_but(kept)
     os.setsid()
+    _take_name()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     woken = wake_on(SIGCHLD, SIGTERM)
     prctl(PR_SET_PDEATHSIG, SIGTERM)
     if os.getppid() != parent:
         os._exit(1)
     return woken
+
+
+def _take_name() -> None:
+    """A name by which `ancestry` knows that a process was started by a tool."""
+    try:
+        descriptor = os.open("/proc/self/comm", os.O_WRONLY)
+    except OSError:
+        return
+    os.write(descriptor, NAME)
+    os.close(descriptor)
 
 
 def run(request: Request, descriptors: Sequence[int], woken: int) -> NoReturn:

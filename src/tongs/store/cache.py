@@ -66,6 +66,21 @@ class DefinitionCache:
         return os.path.join(self._folder, kind, f"{key}.json")
 
 
+def code_stamp() -> str:
+    """Changes with the code that decides whether a definition is good.
+
+    A version number alone would let a definition that an older checkout accepted pass a check that
+    has become stricter since.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    newest = 0
+    for part in ("formats", "schema", "template"):
+        with os.scandir(os.path.join(package, part)) as files:
+            stamps = [file.stat().st_mtime_ns for file in files if file.name.endswith(".py")]
+        newest = max(newest, *stamps)
+    return f"{newest:x}"
+
+
 def _stamped(folder: str, belongs: Callable[[str], bool]) -> Iterator[tuple[str, list[int]]]:
     """Each file with what changes when its content does."""
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:

@@ -112,3 +112,15 @@ def test_arguments_that_were_refused_are_recorded_whatever_they_are(tmp_path: Pa
         "params=[1,2]",
         "params=text",
     ]
+
+
+def test_what_cannot_be_recorded_is_said_to_the_caller_once(tmp_path: Path) -> None:
+    (tmp_path / "audit").write_text("a file where the folder should be")
+    log = AuditLog([str(tmp_path / "audit" / "tools.log")])
+
+    first = log.ended(CALL, TOOL, ToolResult(), started=True)
+    second = log.ended(CALL, TOOL, ToolResult(), started=True)
+
+    assert len(first) == 1
+    assert "cannot be written" in first[0]
+    assert second == []

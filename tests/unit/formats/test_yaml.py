@@ -184,3 +184,13 @@ def test_a_second_interpreter_in_run_is_refused_as_in_a_script() -> None:
     assert problems(text) == [(2, "run")]
     assert "bash would run code in the value of {A}" in messages(text)
     assert loaded("parameters: {A: {}}\nrun: bash -c 'ls \"$1\"' _ {A}\n").plan is not None
+
+
+@pytest.mark.parametrize("stem", ["two words", "-dash", "new\nline", "x" * 200])
+def test_file_whose_name_is_no_name_needs_one_inside(stem: str) -> None:
+    document = parse(b"bash: echo\n", f"/tools/{stem}.yaml")
+    named = parse(b"name: good\nbash: echo\n", f"/tools/{stem}.yaml")
+
+    with pytest.raises(DefinitionInvalid, match="is no name for a tool"):
+        load(document, Origin(), Host())
+    assert load(named, Origin(), Host()).name == "good"

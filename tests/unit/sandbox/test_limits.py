@@ -143,6 +143,8 @@ def as_ordinary_user(script: str, limits: Limits) -> tuple[bytes, str]:
             # Not bash, which tries again for seconds when it may not fork.
             completed = world.run(command("sh", "-c", script, timeout=10), limits)
             os.write(writing, completed.stdout + b"|" + " ".join(session.not_enforced).encode())
+        except BaseException as error:  # noqa: BLE001 - a copy of the test runner must end here
+            os.write(writing, repr(error).encode())
         finally:
             os._exit(0)
     os.close(writing)

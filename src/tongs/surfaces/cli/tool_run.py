@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 
 from tongs.core.annotations import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ def options(parser: Parser) -> None:
     parser.add_argument("texts", nargs="*", default=[], metavar="PARAMETER=VALUE")
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--input-json", metavar="JSON")
+    parser.add_argument("--stdin", action="store_true")
     parser.add_argument("--show-command", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--timeout", metavar="MILLISECONDS")
@@ -43,6 +45,8 @@ def run(invocation: Invocation) -> int:
     options = invocation.options
     if options.show_command and options.dry_run:
         raise UsageError("tool run: --show-command and --dry-run exclude each other")
+    if options.stdin and options.input_json == "-":
+        raise UsageError("tool run: --stdin and --input-json - cannot both read standard input")
     timeout = _timeout(options.timeout)
     live = None
     try:
@@ -91,7 +95,13 @@ def _found(invocation: Invocation) -> Tool | None:
 
 def _request(invocation: Invocation, arguments: dict[str, Any]) -> ToolCall:
     caller = Caller(CallerKind.PERSON, "user", agreed=invocation.options.yes)
-    return ToolCall(os.urandom(6).hex(), invocation.options.name, arguments, caller)
+    given = _stdin() if invocation.options.stdin else b""
+    return ToolCall(os.urandom(6).hex(), invocation.options.name, arguments, caller, given)
+
+
+def _stdin() -> bytes:
+    """Only on request: a loop that reads its list from stdin must not lose it to a tool."""
+    return sys.stdin.buffer.read() if sys.stdin is not None else b""
 
 
 def _without_running(invocation: Invocation, call: ToolCall) -> ToolResult:
