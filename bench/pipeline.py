@@ -19,8 +19,9 @@ from bench.world import World
 from tongs import Caller, CallerKind, Permissions, Runtime, Tool, ToolCall, ToolResult
 from tongs.core.execution import Context
 from tongs.core.execution import World as CallWorld
+from tongs.core.parts import Door
 from tongs.core.record import replace
-from tongs.pipeline import Door, run
+from tongs.pipeline import run
 from tongs.runtime.driving import drive
 from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from tongs.core.errors import ToolError
+from tongs.core.result import ToolResult
+
 REDACTED = "[redacted]"
 # Shorter values would redact half the alphabet out of ordinary output.
 SHORTEST_SECRET = 4
@@ -52,6 +55,26 @@ def redacted_data(data: object, secrets: Iterable[str]) -> object:
     if isinstance(data, list | tuple):
         return [redacted_data(item, kept) for item in data]
     return data
+
+
+def redacted_result(result: ToolResult, secrets: tuple[str, ...]) -> ToolResult:
+    """The result without any secret value, in whatever part of it."""
+    error = result.error
+    if error is not None:
+        error = ToolError(
+            error.code,
+            redacted(error.message, secrets),
+            details={k: redacted_data(v, secrets) for k, v in error.details.items()},
+            blocked_by=error.blocked_by,
+        )
+    return ToolResult(
+        tool_call_id=result.tool_call_id,
+        output=redacted(result.output, secrets),
+        value=redacted_data(result.value, secrets),
+        error=error,
+        warnings=[redacted(warning, secrets) for warning in result.warnings],
+        metadata={k: redacted_data(v, secrets) for k, v in result.metadata.items()},
+    )
 
 
 def _written_out(match: re.Match[str]) -> str:

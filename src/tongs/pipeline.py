@@ -7,82 +7,23 @@ never raises: whatever stops a call, the answer is a `ToolResult` and there is a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from tongs.core.annotations import Any, Protocol
-from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
+from tongs.core.annotations import Any
+from tongs.core.approval import ApprovalRequest
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.execution import (
-    Context,
-    Executor,
-    Invoke,
-    Observer,
-    Policy,
-    Sandbox,
-    Waiter,
-    World,
-)
-from tongs.core.permissions import Limits, Permissions
-from tongs.core.record import dataclass, replace
+from tongs.core.execution import Context, Invoke, Policy
+from tongs.core.parts import Allowance, Door, Parts
+from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
-from tongs.output import redacted, redacted_data
+from tongs.output import redacted_data, redacted_result
 
 # A helper of a helper of a helper … : deeper than this is a mistake or an attack.
 DEEPEST_NESTING = 8
-
-
-class Audit(Protocol):
-    """Keeps what happened. Each method appends one record and never raises."""
-
-    def approved(self, call: ToolCall, tool: Tool, response: ApprovalResponse) -> None: ...
-
-    def ended(
-        self, call: ToolCall, tool: Tool | None, result: ToolResult, *, started: bool
-    ) -> Sequence[str]:
-        """What could not be recorded, for whoever made the call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """What the person's config and the caller leave of a tool's wishes."""
-
-    permissions: Permissions
-    limits: Limits
-    timeout: float | None
-    # The secrets the tool declared, by name; only these are injected, and all are redacted.
-    secrets: Mapping[str, str]
-    environment: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a runtime wires together once. Every part is replaceable behind its Protocol."""
-
-    find: Callable[[ToolCall, Scope], Tool]
-    validate: Callable[[Tool, Mapping[str, Any]], dict[str, Any]]
-    decide: Callable[[ToolCall, Tool], Verdict]
-    allow: Callable[[ToolCall, Tool], Allowance]
-    executors: Mapping[str, Executor]
-    sandbox: Sandbox
-    audit: Audit
-    world: Callable[[Tool, Allowance], World]
-    unexpected: Callable[[Exception], ToolError]
-
-
-@dataclass(frozen=True, slots=True)
-class Door:
-    """Where a call came in: who can be asked there, who watches, and how waiting is done."""
-
-    waiter: Waiter
-    approver: Approver | None = None
-    observe: Observer = lambda event: None
-    scope: Scope = Scope.ANY
-    timeout: float | None = None
-    deadline: float | None = None
 
 
 async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
@@ -205,7 +146,7 @@ def normalise(result: ToolResult, tool: Tool | None, allowance: Allowance | None
     if tool is not None and tool.output_schema is not None and result.ok:
         result = _checked_output(result, tool.output_schema)
     secrets = () if allowance is None else tuple(allowance.secrets.values())
-    return _redacted_result(result, secrets) if secrets else result
+    return redacted_result(result, secrets) if secrets else result
 
 
 def record(
@@ -231,25 +172,6 @@ def _checked_output(result: ToolResult, schema: Mapping[str, Any]) -> ToolResult
 
     found = [f"the output does not fit its schema: {v}" for v in violations(schema, result.value)]
     return replace(result, warnings=(*result.warnings, *found)) if found else result
-
-
-def _redacted_result(result: ToolResult, secrets: tuple[str, ...]) -> ToolResult:
-    error = result.error
-    if error is not None:
-        error = ToolError(
-            error.code,
-            redacted(error.message, secrets),
-            details={k: redacted_data(v, secrets) for k, v in error.details.items()},
-            blocked_by=error.blocked_by,
-        )
-    return ToolResult(
-        tool_call_id=result.tool_call_id,
-        output=redacted(result.output, secrets),
-        value=redacted_data(result.value, secrets),
-        error=error,
-        warnings=[redacted(warning, secrets) for warning in result.warnings],
-        metadata={k: redacted_data(v, secrets) for k, v in result.metadata.items()},
-    )
 
 
 def _nested(

@@ -13,7 +13,7 @@ from tongs import ApprovalRequest, ApprovalResponse, ErrorCode, Runtime, ToolRes
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.errors import BlockedBy
 from tongs.core.execution import Event, OutputArrived
-from tongs.pipeline import Door
+from tongs.core.parts import Door
 from tongs.sandbox.waiting import LoopWaiter
 
 if TYPE_CHECKING:

@@ -16,12 +16,13 @@ from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.execution import Event, Observer, Waiter
+from tongs.core.parts import Door, Parts
 from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.executors import Executors
-from tongs.pipeline import Door, Parts, run
+from tongs.pipeline import run
 from tongs.policy.rules import Rule, default_rules
 from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.catalogue import Catalogue
@@ -207,8 +208,8 @@ class Runtime:
         return Door(waiter=waiter, approver=approver or self._approver)
 
     def _preview(self, call: ToolCall, tool: Tool) -> str:
+        from tongs.core.parts import Allowance  # noqa: PLC0415 - previews only
         from tongs.core.permissions import Limits, Permissions  # noqa: PLC0415 - previews only
-        from tongs.pipeline import Allowance  # noqa: PLC0415 - previews only
 
         # A preview shows no secret and needs none.
         nothing = Allowance(Permissions(), Limits(), None, {}, {})

@@ -13,11 +13,11 @@ from tongs.core.annotations import Any
 from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Sandbox, World
+from tongs.core.parts import Allowance
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
-from tongs.pipeline import Allowance
 from tongs.policy.permissions import effective
 from tongs.registry import ToolRegistry
 from tongs.schema.check import validated

@@ -1,0 +1,67 @@
+"""What the pipeline is given: the parts a runtime wires once, and the door a call came in by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tongs.core.annotations import Any, Protocol
+from tongs.core.approval import ApprovalResponse, Approver
+from tongs.core.call import ToolCall
+from tongs.core.decision import Verdict
+from tongs.core.errors import ToolError
+from tongs.core.execution import Executor, Observer, Sandbox, Waiter, World
+from tongs.core.permissions import Limits, Permissions
+from tongs.core.record import dataclass
+from tongs.core.result import ToolResult
+from tongs.core.scope import Scope
+from tongs.core.tool import Tool
+
+
+class Audit(Protocol):
+    """Keeps what happened. Each method appends one record and never raises."""
+
+    def approved(self, call: ToolCall, tool: Tool, response: ApprovalResponse) -> None: ...
+
+    def ended(
+        self, call: ToolCall, tool: Tool | None, result: ToolResult, *, started: bool
+    ) -> Sequence[str]:
+        """What could not be recorded, for whoever made the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What the person's config and the caller leave of a tool's wishes."""
+
+    permissions: Permissions
+    limits: Limits
+    timeout: float | None
+    # The secrets the tool declared, by name; only these are injected, and all are redacted.
+    secrets: Mapping[str, str]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a runtime wires together once. Every part is replaceable behind its Protocol."""
+
+    find: Callable[[ToolCall, Scope], Tool]
+    validate: Callable[[Tool, Mapping[str, Any]], dict[str, Any]]
+    decide: Callable[[ToolCall, Tool], Verdict]
+    allow: Callable[[ToolCall, Tool], Allowance]
+    executors: Mapping[str, Executor]
+    sandbox: Sandbox
+    audit: Audit
+    world: Callable[[Tool, Allowance], World]
+    unexpected: Callable[[Exception], ToolError]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where a call came in: who can be asked there, who watches, and how waiting is done."""
+
+    waiter: Waiter
+    approver: Approver | None = None
+    observe: Observer = lambda event: None
+    scope: Scope = Scope.ANY
+    timeout: float | None = None
+    deadline: float | None = None
