@@ -100,14 +100,18 @@ def soaked(way: str, folder: Path) -> dict[str, Any]:
 @pytest.mark.full
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("way", ["fork server", "direct", "loop"])
-def test_memory_stays_flat_over_five_thousand_calls(way: str, tmp_path: Path) -> None:
+def test_memory_stays_flat_over_five_thousand_calls(
+    way: str, tmp_path: Path, record_property: pytest.RecordProperty
+) -> None:
     found = soaked(way, tmp_path)
 
     plateau = found["samples"][WARM_UP:]
     assert len(plateau) == CALLS // EVERY - WARM_UP
     first, last = plateau[: len(plateau) // 4], plateau[-len(plateau) // 4 :]
     growth = median(one["kib"] for one in last) - median(one["kib"] for one in first)
-    print(f"{way}: {plateau[0]['kib']} KiB, growth {growth} KiB over {CALLS} calls")
+    record_property("calls", CALLS)
+    record_property("KiB at first", plateau[0]["kib"])
+    record_property("KiB grown", growth)
     assert growth <= ROOM, [one["kib"] for one in found["samples"]]
     assert len({one["descriptors"] for one in plateau}) == 1
     assert len({one["children"] for one in plateau}) == 1

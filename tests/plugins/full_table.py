@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,15 @@ TABLE = Path(__file__).resolve().parents[2] / "bench" / "full.md"
 class Table:
     def __init__(self) -> None:
         self.rows: list[tuple[str, str, str, str]] = []
+        # What the other tests counted, added up.
+        self.sums: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when != "call" or "full" not in report.keywords:
+        if report.when != "call":
+            return
+        if "full" not in report.keywords:
+            counted = {name: n for name, n in report.user_properties if isinstance(n, int)}
+            self.sums.update(counted)
             return
         measured = ", ".join(f"{name} {value}" for name, value in report.user_properties)
         name = report.nodeid.rpartition("::")[2].removeprefix("test_").replace("_", " ")
@@ -26,6 +33,8 @@ class Table:
         lines = ["# The long tests", "", "Written by `make test-full`.", ""]
         lines += ["| test | outcome | took | measured |", "|---|---|---|---|"]
         lines += [f"| {' | '.join(row)} |" for row in sorted(self.rows)]
+        lines += ["", "Counted by the other tests, which all passed or the run failed:", ""]
+        lines += [f"- {name}: {count:,}" for name, count in sorted(self.sums.items())]
         TABLE.parent.mkdir(exist_ok=True)
         TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -249,7 +249,7 @@ def test_every_value_arrives_exactly_and_nothing_of_it_runs(
     expected = [b"".join(utf8(text) + b"\0" for text in context.expected(v)) for v in values]
     assert (received, done.stderr) == ([*expected, b""], b"")
     assert not (tmp_path / real_shell.CANARY).exists()
-    record_property("substitutions", len(values))
+    record_property("substitutions through real shells", len(values))
 
 
 @pytest.mark.parametrize(("context", "dialect"), CASES)
