@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ LONGEST = 0.25
 
 @pytest.mark.timeout(300)
 def test_kill_during_tool_add_leaves_whole_files_or_none(
-    tmp_path: Path, record_property: pytest.RecordProperty
+    tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     chance = random.Random(20261115)
     project, home = tmp_path / "project", tmp_path / "home"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
 
 
 def test_mutated_definitions_never_break_the_reader(
-    record_property: pytest.RecordProperty,
+    record_property: Callable[[str, object], None],
 ) -> None:
     chance = random.Random(20261115)
     sources = [path.read_bytes() for path in sorted(EXAMPLES.glob("*.yaml"))]

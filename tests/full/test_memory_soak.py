@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -101,7 +102,7 @@ def soaked(way: str, folder: Path) -> dict[str, Any]:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("way", ["fork server", "direct", "loop"])
 def test_memory_stays_flat_over_five_thousand_calls(
-    way: str, tmp_path: Path, record_property: pytest.RecordProperty
+    way: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     found = soaked(way, tmp_path)
 

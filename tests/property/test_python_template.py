@@ -216,7 +216,7 @@ def values() -> list[str]:
 
 
 def test_values_arrive_exactly_and_nothing_planted_runs(
-    values: list[str], record_property: pytest.RecordProperty
+    values: list[str], record_property: Callable[[str, object], None]
 ) -> None:
     cases: list[tuple[str, str, Any]] = []
     for source, expect in TEMPLATES:

@@ -10,10 +10,10 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from zlib import crc32
 
 from tongs._version import __version__
 from tongs.core.annotations import Any
-from tongs.core.digest import digest_of
 from tongs.store.files import private_folder, read_whole, write_whole
 
 _LARGEST = 64 * 1024 * 1024
@@ -117,7 +117,8 @@ def _is_row(row: Any) -> bool:
 
 
 def _key(folder: str) -> str:
-    return digest_of(os.fsencode(folder))[:32]
+    # Cheaper at start-up than a real hash; a collision is found by the folder in the file.
+    return f"{crc32(os.fsencode(folder)):08x}"
 
 
 def _read(path: str) -> Any:
