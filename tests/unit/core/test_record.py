@@ -166,3 +166,14 @@ def test_the_standard_module_is_not_loaded() -> None:
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
     assert done.stdout == "False\n"
+
+
+def test_repr_of_a_class_is_its_own_affair() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Named:
+        name: str
+
+        def __repr__(self) -> str:
+            return f"<{self.name}>"
+
+    assert repr(Named("x")) == "<x>"

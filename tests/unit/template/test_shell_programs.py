@@ -346,3 +346,7 @@ def test_a_definition_that_passed_before_is_not_checked_again() -> None:
 def test_arithmetic_is_refused_even_then(text: str) -> None:
     with pytest.raises(TemplateError):
         shell.compile(text, SLOTS, checked=True)
+
+
+def test_escaped_placeholder_among_options_is_the_authors_text() -> None:
+    assert shell.check_programs("sed -{{A}}n 1p {A}", {"A": Slot("A")}) == []
