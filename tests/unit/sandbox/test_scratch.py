@@ -162,10 +162,9 @@ def open_to_all() -> Iterator[Path]:
     subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("user", [os.geteuid(), 61234])
+# Only root can become somebody else; an ordinary user already is.
+@pytest.mark.parametrize("user", [0, 61234] if os.geteuid() == 0 else [os.geteuid()])
 def test_removal_works_when_a_tool_took_all_rights_away(open_to_all: Path, user: int) -> None:
-    if user != os.geteuid() != 0:
-        pytest.skip("only root can become somebody else")
     top = open_to_all / "top"
     (top / "a" / "b" / "c").mkdir(parents=True)
     (top / "a" / "b" / "file").write_bytes(b"x")
