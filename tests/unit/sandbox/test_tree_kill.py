@@ -171,7 +171,9 @@ def test_twin_a_daemon_outlives_a_plain_program(tmp_path: Path) -> None:
     left = tmp_path / "pid"
 
     with subprocess.Popen(
-        [sys.executable, "-c", PLAIN, STAYS, str(left)], stdout=subprocess.PIPE
+        [sys.executable, "-c", PLAIN, STAYS, str(left)],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     ) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == b"ready\n"
@@ -180,7 +182,9 @@ def test_twin_a_daemon_outlives_a_plain_program(tmp_path: Path) -> None:
         try:
             assert not dies_within(pid_in(left), 0.3)
         finally:
+            # What Tongs would have done: the daemon, and what the killed program left behind.
             os.kill(pid_in(left), signal.SIGKILL)
+            os.killpg(program.pid, signal.SIGKILL)
 
 
 def test_processes_that_fork_and_exit_all_the_time_are_caught(world: World) -> None:
