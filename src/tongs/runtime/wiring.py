@@ -58,11 +58,11 @@ class Wiring:
         return Place(self.places.cwd, self.places.project)
 
     def sandbox(self, *, single_thread: bool) -> Sandbox:
-        from tongs.sandbox.limits import LimitsSandbox  # noqa: PLC0415 - listing starts nothing
+        from tongs import sandbox  # noqa: PLC0415 - listing starts nothing
         from tongs.store.spool import Spool  # noqa: PLC0415 - as above
 
         spool = Spool(os.path.join(self.places.state, "spool"))
-        return LimitsSandbox(direct=single_thread, spool=spool)
+        return sandbox.create("limits", direct=single_thread, spool=spool)
 
     def find(self, call: ToolCall, scope: Scope) -> Tool:
         tool = self.registry.get(call.name, scope)

@@ -11,9 +11,6 @@ from tongs.core.annotations import Any
 # importlib.resources does the same at several times the start-up cost.
 _FOLDER = os.path.join(os.path.dirname(__file__), "files")
 
-TOOL_YAML = "tool.yaml"
-CONFIG = "config"
-
 
 def path_of(name: str) -> str:
     """Where the schema lies, so that an editor can be pointed at it."""

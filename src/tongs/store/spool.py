@@ -14,6 +14,7 @@ from collections.abc import Callable
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import STDERR, STDOUT
 from tongs.core.record import dataclass
+from tongs.store.files import private_folder
 
 MEBIBYTE = 1024**2
 DAY = 24 * 3600.0
@@ -54,7 +55,8 @@ class Spool:
 
         Raises OSError where the folder cannot be written.
         """
-        _private_folder(self._folder)
+        private_folder(self._folder)
+        os.chmod(self._folder, 0o700)  # one that was there already may have been open to others
         self.sweep()
         label = re.sub(r"[^A-Za-z0-9_-]", "_", call_id)[:40]
         token = os.urandom(16).hex()
@@ -211,13 +213,6 @@ class _Entry:
     handle: str
     size: int
     changed: float
-
-
-def _private_folder(path: str) -> None:
-    os.makedirs(path, 0o700, exist_ok=True)
-    # makedirs obeys the umask and leaves an existing folder as it is.
-    if os.stat(path).st_mode & 0o077:
-        os.chmod(path, 0o700)
 
 
 def _unknown(handle: str) -> ToolError:
