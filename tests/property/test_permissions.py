@@ -1,26 +1,51 @@
-"""`within` is a partial order and `meet` its greatest lower bound."""
+"""`within` is a preorder and `meet` its greatest lower bound; host lists mean sets."""
 
 from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tongs.core.permissions import Permissions, Secret
+from tongs.core.network import Network, meet, within
+from tongs.core.permissions import Permissions, Secret, covered
 
-_paths = st.lists(
-    st.sampled_from(["/", "/a", "/a/b", "/a/b/c", "/ab", "/c"]), max_size=3, unique=True
-).map(tuple)
-_hosts = st.lists(st.sampled_from(["h1", "h2", "h3"]), max_size=2, unique=True).map(tuple)
-_secrets = st.lists(st.sampled_from(["K", "L"]), max_size=2, unique=True).map(
-    lambda names: tuple(Secret(name) for name in names)
+PATHS = ("/", "/a", "/a/b", "/a/b/c", "/ab", "/c")
+NAMES = ("a.org", "b.a.org", "c.b.a.org", "ba.org", "192.0.2.7")
+PORTS = (22, 80, 443, 8080)
+
+_paths = st.lists(st.sampled_from(PATHS), max_size=3, unique=True).map(tuple)
+_entries = st.builds(
+    str.__add__,
+    st.sampled_from((*NAMES, "*.a.org", "*.b.a.org", "*.2.7")),
+    st.sampled_from(("", ":*", *(f":{port}" for port in PORTS))),
 )
+_hosts = st.lists(_entries, max_size=4).map(tuple)
+networks = st.one_of(st.booleans(), _hosts)
+_secrets = st.lists(
+    st.builds(Secret, st.sampled_from(["K", "L"]), required=st.booleans()), max_size=2
+).map(tuple)
 permissions = st.builds(
     Permissions,
-    network=st.one_of(st.booleans(), _hosts),
+    network=networks,
     read=_paths,
     write=_paths,
     secrets=_secrets,
+    scratch=_paths,
 )
+
+
+def reaches(network: Network) -> set[tuple[str, int]]:
+    """What a list means, found by asking for every name and port there is in this test."""
+    pairs = {(name, port) for name in NAMES for port in PORTS}
+    return {(name, port) for name, port in pairs if within((f"{name}:{port}",), network)}
+
+
+def rights(one: Permissions, path: str) -> tuple[bool, bool, bool]:
+    """Whether a path may be read, looks writable, and is written for good."""
+    return (
+        covered(path, one.readable),
+        covered(path, one.scratch),
+        covered(path, one.write),
+    )
 
 
 @settings(derandomize=True)
@@ -50,3 +75,49 @@ def test_nothing_larger_than_the_meet_is_within_both(
 ) -> None:
     if c.within(a) and c.within(b):
         assert c.within(a.meet(b))
+
+
+@settings(derandomize=True, max_examples=500)
+@given(permissions, permissions, permissions)
+def test_meet_depends_on_neither_order_nor_grouping(
+    a: Permissions, b: Permissions, c: Permissions
+) -> None:
+    assert a.meet(b) == b.meet(a)
+    assert a.meet(b).meet(c) == a.meet(b.meet(c))
+
+
+@settings(derandomize=True, max_examples=500)
+@given(permissions, permissions)
+def test_meet_with_itself_changes_nothing(a: Permissions, b: Permissions) -> None:
+    both = a.meet(b)
+
+    assert both.meet(both) == both
+    assert a.within(a.meet(a))
+
+
+@settings(derandomize=True, max_examples=500)
+@given(permissions, permissions, st.sampled_from((*PATHS, "/a/b/c/d", "/x")))
+def test_meet_cuts_every_path_alike(a: Permissions, b: Permissions, path: str) -> None:
+    (a_read, a_scratch, a_write), (b_read, b_scratch, b_write) = rights(a, path), rights(b, path)
+    read = a_read and b_read
+
+    assert rights(a.meet(b), path) == (read, read and (a_scratch or b_scratch), a_write and b_write)
+
+
+@settings(derandomize=True, max_examples=500)
+@given(networks, networks)
+def test_hosts_of_the_meet_are_those_of_both(a: Network, b: Network) -> None:
+    assert reaches(meet(a, b)) == reaches(a) & reaches(b)
+
+
+@settings(derandomize=True, max_examples=500)
+@given(networks, networks)
+def test_list_within_another_reaches_nothing_more(a: Network, b: Network) -> None:
+    if within(a, b):
+        assert reaches(a) <= reaches(b)
+
+
+@settings(derandomize=True, max_examples=500)
+@given(networks, networks)
+def test_lists_that_lie_within_each_other_are_written_alike(a: Network, b: Network) -> None:
+    assert (within(a, b) and within(b, a)) == (meet(a, a) == meet(b, b))

@@ -38,10 +38,12 @@ class Merger:
     def grant(self, document: Document, *, weaken: bool = True) -> None:
         """Take everything a checked document says; without `weaken` all but weaker enforcement."""
         data, before = document.data, self._settings
+        private_hosts = _at(data, ("security", "allow_private_hosts"))
         self._add_restrictions(document, weaken=weaken)
         self._settings = replace(
             self._settings,
             auto_approve=_joined(before.auto_approve, _at(data, ("security", "auto_approve"))),
+            private_hosts=_joined(before.private_hosts, private_hosts),
             interpreters={**before.interpreters, **(data.get("interpreters") or {})},
             limits=before.limits.replaced(limits(data.get("limits") or {})),
             profiles={

@@ -39,6 +39,8 @@ class Settings:
     auto_approve: tuple[str, ...] = ()
     auto_deny: tuple[str, ...] = ()
     enforcement: str = "strict"
+    # Loopback, private and link-local hosts that tools may reach (`security.allow_private_hosts`).
+    private_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     tools: Mapping[str, Grants] = field(default_factory=dict)
     bounds: Mapping[str, Bound] = field(default_factory=dict)

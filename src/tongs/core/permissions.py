@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Iterable, Mapping
 
+from tongs.core import network as hosts
 from tongs.core.annotations import Any
 from tongs.core.record import dataclass, field
 
@@ -22,13 +23,16 @@ class Permissions:
     """Deny by default: an empty Permissions may touch nothing beyond its own scratch.
 
     `network` is False, True, or the hosts that may be reached. Paths are absolute by the time two
-    Permissions are compared; `resolved` makes them so.
+    Permissions are compared; `resolved` makes them so. What may be written may be read. `scratch`
+    is read, too, and looks writable to the call, but nothing it writes there survives; no
+    definition can ask for it, and where `write` covers a path, `write` holds.
     """
 
-    network: bool | tuple[str, ...] = False
+    network: hosts.Network = False
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     secrets: tuple[Secret, ...] = ()
+    scratch: tuple[str, ...] = ()
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Permissions:
@@ -48,40 +52,59 @@ class Permissions:
 
     def to_wire(self) -> dict[str, Any]:
         network = self.network if isinstance(self.network, bool) else list(self.network)
+        files = {"read": list(self.read), "write": list(self.write)}
+        if self.scratch:
+            files["scratch"] = list(self.scratch)
         return {
             "network": network,
-            "fs": {"read": list(self.read), "write": list(self.write)},
+            "fs": files,
             "secrets": [secret.name for secret in self.secrets],
         }
 
-    def resolved(self, base: str) -> Permissions:
-        """The same permissions with every path absolute, relative ones starting at `base`."""
-        if not self.read and not self.write:
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """Every path that may be read, whatever else may be done there."""
+        return self.read + self.scratch + self.write
+
+    def resolved(self, base: str, home: str) -> Permissions:
+        """The same permissions with every path absolute: see `absolute`."""
+        if not self.readable:
             return self
         return Permissions(
             network=self.network,
-            read=_absolute(self.read, base),
-            write=_absolute(self.write, base),
+            read=tuple(absolute(path, base, home) for path in self.read),
+            write=tuple(absolute(path, base, home) for path in self.write),
             secrets=self.secrets,
+            scratch=tuple(absolute(path, base, home) for path in self.scratch),
         )
 
     def within(self, ceiling: Permissions) -> bool:
-        """Whether nothing here goes beyond `ceiling`."""
+        """Whether nothing here goes beyond `ceiling`. Scratch counts as read: it leaves nothing."""
         return (
-            _network_within(self.network, ceiling.network)
-            and all(_covered(path, ceiling.read + ceiling.write) for path in self.read)
-            and all(_covered(path, ceiling.write) for path in self.write)
-            and _names(self.secrets) <= _names(ceiling.secrets)
+            hosts.within(self.network, ceiling.network)
+            and all(covered(path, ceiling.readable) for path in self.read + self.scratch)
+            and all(covered(path, ceiling.write) for path in self.write)
+            and _required(self.secrets).keys() <= _required(ceiling.secrets).keys()
         )
 
     def meet(self, other: Permissions) -> Permissions:
-        """The most that both allow."""
-        shared = _names(self.secrets) & _names(other.secrets)
+        """The most that both allow, written in one way.
+
+        Scratch is what is scratch to one of them and readable to both.
+        """
+        mine, theirs = _required(self.secrets), _required(other.secrets)
         return Permissions(
-            network=_network_meet(self.network, other.network),
-            read=_paths_meet(self.read + self.write, other.read + other.write),
-            write=_paths_meet(self.write, other.write),
-            secrets=tuple(secret for secret in self.secrets if secret.name in shared),
+            network=hosts.meet(self.network, other.network),
+            read=_least(_paths_meet(self.readable, other.readable)),
+            write=_least(_paths_meet(self.write, other.write)),
+            secrets=tuple(
+                Secret(name, required=mine[name] or theirs[name])
+                for name in sorted(mine.keys() & theirs.keys())
+            ),
+            scratch=_least(
+                _paths_meet(self.scratch, other.readable)
+                + _paths_meet(other.scratch, self.readable)
+            ),
         )
 
 
@@ -124,39 +147,37 @@ class Grants:
     timeout: float | None = None
 
 
-def _absolute(paths: Iterable[str], base: str) -> tuple[str, ...]:
-    return tuple(os.path.normpath(os.path.join(base, os.path.expanduser(path))) for path in paths)
+def absolute(path: str, base: str, home: str) -> str:
+    """An author's path: `~` is the home directory, and relative ones start at `base`."""
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    # Two slashes at the start mean the same as one, but would compare differently.
+    return os.path.normpath("/" + os.path.join(base, path).lstrip("/"))
 
 
-def _names(secrets: Iterable[Secret]) -> frozenset[str]:
-    return frozenset(secret.name for secret in secrets)
-
-
-def _covered(path: str, roots: Iterable[str]) -> bool:
+def covered(path: str, roots: Iterable[str]) -> bool:
+    """Whether a path is one of the roots, or lies below one; all of them absolute."""
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
-def _paths_meet(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
-    both = [path for path in left if _covered(path, right)]
-    both += [path for path in right if _covered(path, left)]
-    return tuple(dict.fromkeys(both))
+def _required(secrets: Iterable[Secret]) -> dict[str, bool]:
+    """By name; a secret named twice is required if it is required once."""
+    found: dict[str, bool] = {}
+    for secret in secrets:
+        found[secret.name] = found.get(secret.name, False) or secret.required
+    return found
 
 
-def _network_within(mine: bool | tuple[str, ...], ceiling: bool | tuple[str, ...]) -> bool:
-    if ceiling is True or not mine:
-        return True
-    if isinstance(mine, bool) or isinstance(ceiling, bool):
-        return False
-    return set(mine) <= set(ceiling)
+def _paths_meet(left: tuple[str, ...], right: tuple[str, ...]) -> list[str]:
+    both = [path for path in left if covered(path, right)]
+    return both + [path for path in right if covered(path, left)]
 
 
-def _network_meet(
-    left: bool | tuple[str, ...], right: bool | tuple[str, ...]
-) -> bool | tuple[str, ...]:
-    if left is True:
-        return right
-    if right is True:
-        return left
-    if not left or not right:
-        return False
-    return tuple(host for host in left if host in right) or False
+def _least(paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths without those that lie below another one, in a fixed order."""
+    kept: list[str] = []
+    # A folder sorts before everything below it.
+    for path in sorted(set(paths)):
+        if not covered(path, kept):
+            kept.append(path)
+    return tuple(kept)

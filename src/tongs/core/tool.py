@@ -89,6 +89,8 @@ class Tool:
     private: bool = False
     # Tools only this one may call, by the name it calls them.
     helpers: Mapping[str, Tool] = field(default_factory=dict)
+    # Where its processes start, as written, as far as no caller has a say in it (SEMANTICS 28).
+    working_directories: tuple[str, ...] = ()
     # Parameters inserted as they are ({RAW:X}), shown to whoever approves.
     raw_parameters: tuple[str, ...] = ()
 

@@ -13,7 +13,7 @@ from tongs.core.tool import Level, Origin, Tool
 from tongs.formats import yaml_parameters
 from tongs.formats.yaml_steps import Compiler, Host, Path, file_stem
 from tongs.schema.document import Document
-from tongs.template.plan import Plan, Process, Script
+from tongs.template.plan import Nested, Plan, Process, Script
 
 SCHEMA = "tool.yaml"
 ENDINGS = (".yaml", ".yml")
@@ -105,6 +105,7 @@ def _load(
         idempotent=bool(data.get("idempotent", False)),
         origin=origin,
         helpers=helpers,
+        working_directories=_working_directories(plan),
         raw_parameters=tuple(sorted(compiler.raw_names)),
     )
 
@@ -157,6 +158,14 @@ def _executor(plan: Plan) -> str:
     if isinstance(action, Process):
         return "process"
     return "script" if isinstance(action, Script) else "steps"
+
+
+def _working_directories(plan: Plan) -> tuple[str, ...]:
+    """Where the processes of the steps start, as far as the author alone says it."""
+    processes = [step for step in plan.steps if not isinstance(step.action, Nested)]
+    templates = [step.working_directory or plan.working_directory for step in processes]
+    texts = [template.render({}) for template in templates if template and not template.names]
+    return tuple(dict.fromkeys(text for text in texts if isinstance(text, str) and text))
 
 
 def _limits(data: Mapping[str, Any]) -> dict[str, Any]:

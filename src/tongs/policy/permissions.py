@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os.path
 
+from tongs.core import network
 from tongs.core.call import ToolCall
 from tongs.core.execution import Place
-from tongs.core.permissions import Grants, Permissions
+from tongs.core.permissions import Grants, Permissions, absolute, covered
+from tongs.core.record import replace
 from tongs.core.tool import Level, Tool
 
 NETWORK_TAGS = frozenset({"api", "net", "network", "web", "http"})
@@ -15,45 +17,109 @@ NETWORK_TAGS = frozenset({"api", "net", "network", "web", "http"})
 _SYSTEM_FOLDERS = frozenset(
     "/" + name
     for name in (
-        *("", "bin", "boot", "dev", "etc", "home", "lib", "lib64", "opt", "proc", "root"),
-        *("run", "sbin", "srv", "sys", "tmp", "usr", "var"),
+        *("", "bin", "boot", "dev", "etc", "home", "lib", "lib64", "media", "mnt", "opt", "proc"),
+        *("root", "run", "sbin", "srv", "sys", "tmp", "usr", "var"),
     )
+)
+# In these there is nothing of a person's work at any depth.
+_SYSTEM_TREES = (
+    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/root", "/run", "/sbin"),
+    *("/sys", "/usr"),
 )
 
 
 def effective(tool: Tool, call: ToolCall, place: Place, grants: Grants | None) -> Permissions:
-    """What this call may touch, with absolute paths."""
+    """What this call may touch, with absolute paths.
+
+    Links are followed: a path is compared, shown to whoever approves and granted as what it is.
+    """
     base = tool.origin.project or place.root
-    own = tool.permissions.resolved(base) if tool.permissions else from_tags(tool, place)
+    if tool.permissions is None:
+        own = from_tags(tool, place)
+    else:
+        own = _real(tool.permissions.resolved(base, place.home))
     if grants is not None and grants.permissions is not None:
-        own = _joined(own, grants.permissions.resolved(base))
+        own = _joined(own, _real(grants.permissions.resolved(base, place.home)))
     ceiling = call.caller.ceiling
-    return own if ceiling is None else own.meet(ceiling)
+    return own if ceiling is None else _settled(own.meet(ceiling))
 
 
 def from_tags(tool: Tool, place: Place) -> Permissions:
     """A tag is a claim by a stranger, so it becomes a bound (SEMANTICS 28)."""
-    project = () if _too_broad(place.root) else (place.root,)
+    root = _real_path(place.root)
+    folders = [] if too_broad(root, place) else [root]
+    for written in tool.working_directories:
+        folder = _real_path(working_directory(written, tool, place))
+        if not covered(folder, folders) and _is_work(folder, tool, place):
+            folders.append(folder)
+    granted = tuple(folders)
+    reads = tool.level is Level.READ
     return Permissions(
         network=not NETWORK_TAGS.isdisjoint(tool.tags),
-        read=project,
-        write=() if tool.level is Level.READ else project,
+        read=granted,
+        write=() if reads else granted,
+        scratch=granted if reads else (),
     )
+
+
+def working_directory(written: str, tool: Tool, place: Place) -> str:
+    """An author's `working-directory`, absolute (SEMANTICS 21)."""
+    return absolute(written, tool.origin.project or place.cwd, place.home)
+
+
+def _is_work(folder: str, tool: Tool, place: Place) -> bool:
+    """Whether a folder that a tool names for itself may count like the project.
+
+    The author chose it, not the person: what could hold keys, settings or programs is granted by
+    `permissions` only, where it is a request and not a side effect.
+    """
+    if too_broad(folder, place) or covered(folder, _known(place.user_folder)):
+        return False
+    if not covered(folder, _known(place.home)):
+        return not covered(folder, _SYSTEM_TREES)
+    hidden = folder[len(place.home) :].lstrip("/").startswith(".")
+    return not (hidden and tool.origin.project is not None)
+
+
+def too_broad(folder: str, place: Place) -> bool:
+    """Whether a folder is a part of the system, or holds a home or the person's Tongs folder."""
+    inside = (*_known(place.home), *_known(place.user_folder))
+    return folder in _SYSTEM_FOLDERS or any(covered(path, (folder,)) for path in inside)
+
+
+def _known(folder: str) -> tuple[str, ...]:
+    return (folder,) if folder else ()
 
 
 def _joined(left: Permissions, right: Permissions) -> Permissions:
-    hosts: bool | tuple[str, ...]
-    if left.network is True or right.network is True:
-        hosts = True
-    else:
-        hosts = tuple(left.network or ()) + tuple(right.network or ()) or False
-    return Permissions(
-        network=hosts,
-        read=left.read + right.read,
-        write=left.write + right.write,
-        secrets=tuple(dict.fromkeys(left.secrets + right.secrets)),
+    return _settled(
+        Permissions(
+            network=network.joined(left.network, right.network),
+            read=_together(left.read, right.read),
+            write=_together(left.write, right.write),
+            secrets=tuple(dict.fromkeys(left.secrets + right.secrets)),
+            scratch=left.scratch,
+        )
     )
 
 
-def _too_broad(folder: str) -> bool:
-    return folder in _SYSTEM_FOLDERS or folder == os.path.expanduser("~")
+def _together(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(left + right))
+
+
+def _settled(permissions: Permissions) -> Permissions:
+    """Without the scratch that `write` makes pointless."""
+    kept = tuple(path for path in permissions.scratch if not covered(path, permissions.write))
+    return permissions if kept == permissions.scratch else replace(permissions, scratch=kept)
+
+
+def _real(permissions: Permissions) -> Permissions:
+    return replace(
+        permissions,
+        read=tuple(map(_real_path, permissions.read)),
+        write=tuple(map(_real_path, permissions.write)),
+    )
+
+
+def _real_path(path: str) -> str:
+    return os.path.realpath(path)

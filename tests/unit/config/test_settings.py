@@ -73,7 +73,11 @@ def test_no_config_file_is_fine_and_loads_nothing(files: Files) -> None:
 def test_the_later_file_wins_and_lists_add_up(files: Files) -> None:
     files.write(
         site="""\
-security: {enforcement: strict, auto_deny: [a], auto_approve: ["tool:read"]}
+security:
+  enforcement: strict
+  auto_deny: [a]
+  auto_approve: ["tool:read"]
+  allow_private_hosts: [localhost, 10.0.0.0/8]
 interpreters: {python: /usr/bin/python3, bash: /bin/bash}
 limits: {memory: 1GiB, processes: 10}
 profiles: {p: {a: 1}}
@@ -81,7 +85,11 @@ tools:
   t: {limits: {memory: 1GB}, timeout: 30s, envs: {A: "1", B: null}, permissions: {network: true}}
 """,
         user="""\
-security: {enforcement: best-effort, auto_deny: [b, a], auto_approve: [weather]}
+security:
+  enforcement: best-effort
+  auto_deny: [b, a]
+  auto_approve: [weather]
+  allow_private_hosts: ["::1", localhost]
 interpreters: {python: /opt/python, default_shell: sh}
 limits: {memory: 512MiB, cpu: 1m30s}
 profiles: {q: }
@@ -96,6 +104,7 @@ tools:
         auto_approve=("tool:read", "weather"),
         auto_deny=("a", "b"),
         enforcement="best-effort",
+        private_hosts=("localhost", "10.0.0.0/8", "::1"),
         limits=Limits(memory=512 * MIB, processes=10, cpu=90.0),
         profiles={"p": {"a": 1}, "q": {}},
         tools={
@@ -151,6 +160,7 @@ def test_a_trusted_project_file_is_taken_but_never_weakens_the_enforcement(files
     settings = load_settings(files.places, read, project_trusted=True)
 
     assert settings.auto_approve == ("*",)
+    assert settings.private_hosts == ("localhost",)
     assert settings.interpreters == {"python": "/tmp/evil"}
     assert settings.tools["fetch"].permissions == Permissions(network=True)
     assert settings.enforcement == "strict"
@@ -167,6 +177,49 @@ def test_trust_can_depend_on_the_very_bytes(files: Files) -> None:
     assert load_settings(files.places, read, project_trusted=accepted).auto_approve == ("*",)
     files.write(project=LOOSE + "# changed\n")
     assert load_settings(files.places, read, project_trusted=accepted).auto_approve == ()
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize(
+    ("own", "projects", "result"),
+    [
+        ("strict", "off", "strict"),
+        ("strict", "best-effort", "strict"),
+        ("best-effort", "off", "best-effort"),
+        ("best-effort", "strict", "strict"),
+        ("off", "strict", "strict"),
+        ("off", "off", "off"),
+    ],
+)
+def test_no_project_file_weakens_the_enforcement(
+    files: Files, own: str, projects: str, result: str, trusted: bool
+) -> None:
+    files.write(
+        user=f"security: {{enforcement: {own}}}", project=f"security: {{enforcement: {projects}}}"
+    )
+
+    settings = load_settings(files.places, read, project_trusted=trusted)
+
+    assert settings.enforcement == result
+    ignored = [problem.field for problem in settings.ignored]
+    assert ignored == (["security.enforcement"] if result == own != projects else [])
+
+
+def test_profiles_and_named_blocks_of_a_project_carry_no_enforcement(files: Files) -> None:
+    files.write(project="profiles: {loose: {security: {enforcement: off}}}")
+
+    assert load_settings(files.places, read, project_trusted=True).enforcement == "strict"
+
+
+def test_grants_of_the_user_hold_beside_an_untrusted_project_file(files: Files) -> None:
+    files.write(
+        user="tools: {t: {permissions: {network: [a.example], fs: {write: [out]}}}}",
+        project="tools: {t: {permissions: {network: true}}}",
+    )
+
+    assert load_settings(files.places, read).tools["t"] == Grants(
+        Permissions(network=("a.example",), write=("out",))
+    )
 
 
 def test_a_project_file_may_make_the_enforcement_stricter(files: Files) -> None:

@@ -35,10 +35,61 @@ def test_empty_host_list_is_no_network() -> None:
 
 
 def test_relative_paths_start_at_the_base() -> None:
-    resolved = Permissions(read=(".", "/etc"), write=("../x",)).resolved("/work/project")
+    written = Permissions(read=(".", "/etc", "//a//b"), write=("../x",), scratch=("s",))
 
-    assert resolved.read == ("/work/project", "/etc")
-    assert resolved.write == ("/work/x",)
+    assert written.resolved("/work/project", "/home/me") == Permissions(
+        read=("/work/project", "/etc", "/a/b"), write=("/work/x",), scratch=("/work/project/s",)
+    )
+
+
+def test_tilde_is_the_home_directory_of_the_person_and_of_nobody_else() -> None:
+    resolved = Permissions(read=("~", "~/x", "~root", "a~")).resolved("/p", "/home/me")
+
+    assert resolved.read == ("/home/me", "/home/me/x", "/p/~root", "/p/a~")
+
+
+def test_nothing_to_resolve_leaves_the_rest_alone() -> None:
+    permissions = Permissions(network=("a",), secrets=(Secret("K"),))
+
+    assert permissions.resolved("/p", "/home/me") is permissions
+
+
+def test_scratch_is_read_and_no_definition_can_ask_for_it() -> None:
+    scratch = Permissions(scratch=("/a/b",))
+
+    assert scratch.within(Permissions(read=("/a",)))
+    assert scratch.within(Permissions(scratch=("/a",)))
+    assert not scratch.within(NOTHING)
+    assert Permissions(read=("/a/b/c",)).within(scratch)
+    assert not Permissions(write=("/a/b",)).within(scratch)
+    assert Permissions.from_data({"fs": {"read": ["x"], "scratch": ["y"]}}) == Permissions(
+        read=("x",)
+    )
+
+
+def test_scratch_stands_on_the_wire_only_where_there_is_some() -> None:
+    assert Permissions(read=("/a",), secrets=(Secret("K"),)).to_wire() == {
+        "network": False,
+        "fs": {"read": ["/a"], "write": []},
+        "secrets": ["K"],
+    }
+    assert Permissions(network=("h",), read=("/a",), scratch=("/a",)).to_wire() == {
+        "network": ["h"],
+        "fs": {"read": ["/a"], "write": [], "scratch": ["/a"]},
+        "secrets": [],
+    }
+
+
+def test_scratch_of_one_side_stays_scratch_where_the_other_may_read() -> None:
+    scratch = Permissions(read=("/a",), scratch=("/a",))
+
+    assert scratch.meet(Permissions(write=("/a/w",))) == Permissions(
+        read=("/a/w",), scratch=("/a/w",)
+    )
+    assert Permissions(read=("/a/r",)).meet(scratch) == Permissions(
+        read=("/a/r",), scratch=("/a/r",)
+    )
+    assert scratch.meet(Permissions(read=("/b",))) == NOTHING
 
 
 def test_path_is_covered_by_its_folder_but_not_by_a_similar_name() -> None:
@@ -59,7 +110,7 @@ def test_meet_keeps_the_smaller_of_each() -> None:
     right = Permissions(network=("h",), read=("/a/r",), write=("/a",), secrets=())
 
     assert left.meet(right) == Permissions(
-        network=("h",), read=("/a", "/a/w", "/a/r"), write=("/a/w",), secrets=()
+        network=("h",), read=("/a",), write=("/a/w",), secrets=()
     )
 
 
@@ -67,6 +118,13 @@ def test_hosts_meet_by_name() -> None:
     assert Permissions(network=("a", "b")).meet(Permissions(network=("b",))).network == ("b",)
     assert Permissions(network=("a",)).meet(Permissions(network=("b",))).network is False
     assert not Permissions(network=True).within(Permissions(network=("a",)))
+
+
+def test_secret_is_required_if_one_side_requires_it() -> None:
+    left = Permissions(secrets=(Secret("L", required=False), Secret("K", required=False)))
+    right = Permissions(secrets=(Secret("K"), Secret("K", required=False)))
+
+    assert left.meet(right) == right.meet(left) == Permissions(secrets=(Secret("K"),))
 
 
 def test_untrusted_limits_only_tighten() -> None:

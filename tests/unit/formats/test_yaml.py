@@ -77,6 +77,41 @@ idempotent: true
     assert tool.examples == ({"params": {"C": "x"}},)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bash: x", ()),
+        ("bash: x\nworking-directory: ~/x", ("~/x",)),
+        ("bash: x\nworking-directory: ./{A}\nparameters: {A: {}}", ()),
+        ("steps: [{bash: x, working-directory: a}, {bash: x}]\nworking-directory: b", ("a", "b")),
+        ("steps: [{bash: x, working-directory: a}]\nworking-directory: b", ("a",)),
+        ("steps: [{bash: x, working-directory: a}, {run: x, working-directory: a}]", ("a",)),
+        ("steps: [{tool: y, working-directory: a}, {bash: x}]", ()),
+        (
+            (
+                "steps: [{bash: x, working-directory: '{A}'}, {bash: x}]\n"
+                "working-directory: b\nparameters: {A: {}}"
+            ),
+            ("b",),
+        ),
+    ],
+)
+def test_directories_that_the_author_alone_chose_are_known(
+    text: str, expected: tuple[str, ...]
+) -> None:
+    assert loaded(text).working_directories == expected
+
+
+def test_inline_tool_has_its_own_directories() -> None:
+    tool = loaded(
+        "bash: x\nworking-directory: a\n"
+        "with: {tools: [{name: inner, bash: x, working-directory: b}]}"
+    )
+
+    assert tool.working_directories == ("a",)
+    assert tool.helpers["inner"].working_directories == ("b",)
+
+
 def test_name_defaults_to_the_file() -> None:
     assert loaded("bash: echo").name == "x"
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.execution import Place
 from tongs.core.permissions import Grants, Permissions, Secret
+from tongs.core.record import replace
 from tongs.core.tool import Origin, Tool
 from tongs.policy.permissions import effective, from_tags
 
@@ -12,8 +17,10 @@ PLACE = Place("/work/p/src", "/work/p")
 CALL = ToolCall()
 
 
-def test_read_tool_may_read_the_project_and_write_nothing() -> None:
-    assert from_tags(Tool("t", tags=("read",)), PLACE) == Permissions(read=("/work/p",))
+def test_read_tool_may_read_the_project_and_nothing_it_writes_survives() -> None:
+    assert from_tags(Tool("t", tags=("read",)), PLACE) == Permissions(
+        read=("/work/p",), scratch=("/work/p",)
+    )
 
 
 def test_tool_without_security_tag_may_write_the_project() -> None:
@@ -28,6 +35,117 @@ def test_network_needs_a_tag_that_says_so() -> None:
 def test_system_folder_is_never_taken_for_a_project() -> None:
     assert from_tags(Tool("t"), Place("/etc")) == Permissions()
     assert from_tags(Tool("t"), Place("/")) == Permissions()
+
+
+@pytest.mark.parametrize("root", ["/home/me", "/home", "/srv/homes", "/home/me/.tongs"])
+def test_folder_around_a_home_or_the_users_folder_is_never_taken_for_a_project(root: str) -> None:
+    place = Place(root, home="/srv/homes/me" if "srv" in root else "/home/me")
+    place = replace(place, user_folder="/home/me/.tongs")
+
+    assert from_tags(Tool("t"), place) == Permissions()
+
+
+def test_static_working_directory_counts_like_the_project() -> None:
+    place = Place("/work/p/src", "/work/p", "/home/me", "/home/me/.tongs")
+    folders = ("~/data", "/srv/x", "sub", "../q", "~/data/in")
+    origin = Origin(project="/work/p")
+
+    for tags, expected in (
+        (("read",), {"read": (), "scratch": ()}),
+        (("write",), {"read": (), "write": ()}),
+        ((), {"read": (), "write": ()}),
+    ):
+        granted = ("/work/p", "/home/me/data", "/srv/x", "/work/q")
+        tool = Tool("t", tags=tags, working_directories=folders, origin=origin)
+        assert from_tags(tool, place) == Permissions(**dict.fromkeys(expected, granted))
+
+
+def test_relative_working_directory_of_a_users_tool_starts_where_the_caller_is() -> None:
+    tool = Tool("t", tags=("read",), working_directories=("../other",))
+
+    assert from_tags(tool, PLACE).read == ("/work/p",)
+    assert from_tags(tool, Place("/work/p/src", "/work/p/src")).read == (
+        "/work/p/src",
+        "/work/p/other",
+    )
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        *("/", "/etc", "//etc", "/etc/cron.d", "/usr/local/bin", "/proc/1", "/root", "/var"),
+        *("~", "~/", "~/.ssh", "~/.config/x", "~/.tongs/state", "/home", "/data/../home/me"),
+        *("../..", "../../..", "/opt/tongs", "/opt/tongs/state"),
+    ],
+)
+def test_working_directory_a_stranger_should_not_have_grants_nothing(folder: str) -> None:
+    place = Place("/home/me/p", "/home/me/p", "/home/me", "/opt/tongs")
+    tool = Tool("t", working_directories=(folder,), origin=Origin(project="/home/me/p"))
+
+    assert from_tags(tool, place) == from_tags(replace(tool, working_directories=()), place)
+
+
+def test_persons_own_tool_may_work_in_a_hidden_folder_of_the_home() -> None:
+    place = Place("/work/p", "/work/p", "/home/me", "/home/me/.tongs")
+
+    own = from_tags(Tool("t", tags=("read",), working_directories=("~/.config/x",)), place)
+    tongs = from_tags(Tool("t", tags=("read",), working_directories=("~/.tongs/tools",)), place)
+
+    assert own.read == ("/work/p", "/home/me/.config/x")
+    assert tongs.read == ("/work/p",)
+
+
+def test_path_is_granted_as_what_it_is_behind_its_links(tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    (home / ".ssh").mkdir(parents=True)
+    project.mkdir()
+    (project / "cache").symlink_to(home / ".ssh")
+    place = Place(str(project), str(project), str(home), str(home / ".tongs"))
+    origin = Origin(project=str(project))
+    tool = Tool("t", tags=("read",), working_directories=("cache",), origin=origin)
+    asking = Tool("t", permissions=Permissions(read=("cache",), write=("cache",)), origin=origin)
+    ceiling = Permissions(write=(str(project),))
+    nested = ToolCall(caller=Caller(CallerKind.TOOL, "outer", ceiling=ceiling))
+
+    assert from_tags(tool, place).read == (str(project),)
+    assert effective(asking, CALL, place, None) == Permissions(
+        read=(str(home / ".ssh"),), write=(str(home / ".ssh"),)
+    )
+    assert effective(asking, nested, place, None) == Permissions()
+
+
+def test_tilde_of_a_block_is_the_home_that_the_place_knows() -> None:
+    tool = Tool("t", permissions=Permissions(read=("~/x",)))
+
+    place = Place("/work/p", "/work/p", "/home/me")
+    assert effective(tool, CALL, place, None).read == ("/home/me/x",)
+
+
+def test_grant_to_write_ends_the_scratch_it_covers() -> None:
+    tool = Tool("t", tags=("read",))
+
+    part = effective(tool, CALL, PLACE, Grants(Permissions(write=("out",))))
+    whole = effective(tool, CALL, PLACE, Grants(Permissions(write=(".",))))
+
+    assert part == Permissions(read=("/work/p",), write=("/work/p/out",), scratch=("/work/p",))
+    assert whole == Permissions(read=("/work/p",), write=("/work/p",))
+
+
+def test_nested_reader_keeps_its_scratch_under_a_caller_that_writes() -> None:
+    caller = Caller(CallerKind.TOOL, "outer", ceiling=Permissions(write=("/work/p",)))
+
+    inner = effective(Tool("t", tags=("read",)), ToolCall(caller=caller), PLACE, None)
+
+    assert inner == Permissions(read=("/work/p",), scratch=("/work/p",))
+
+
+def test_nested_writer_under_a_reader_writes_only_scratch() -> None:
+    reader = from_tags(Tool("t", tags=("read",)), PLACE)
+    caller = Caller(CallerKind.TOOL, "outer", ceiling=reader)
+
+    inner = effective(Tool("t", tags=("write",)), ToolCall(caller=caller), PLACE, None)
+
+    assert inner == reader
 
 
 def test_declared_block_replaces_the_tags() -> None:
