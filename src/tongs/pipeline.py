@@ -14,7 +14,7 @@ from tongs.core.approval import ApprovalRequest
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.execution import Context, Invoke, Policy
+from tongs.core.execution import Context, Invoke, Policy, Session, World
 from tongs.core.parts import Allowance, Door, Parts
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
@@ -43,7 +43,8 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         started = True
         result = await execute(call, tool, allowance, parts, door)
         if call is not asked:
-            result = _with_metadata(result, {"modifiedArguments": dict(call.arguments)})
+            said = {**result.metadata, "modifiedArguments": dict(call.arguments)}
+            result = replace(result, metadata=said)
     except ToolError as error:
         result = ToolResult(error=error)
     except KeyboardInterrupt:
@@ -120,9 +121,8 @@ async def execute(
 ) -> ToolResult:
     """Step 5. One session holds every process of the call, and ends with it."""
     deadline = _deadline(allowance, door)
-    policy = _policy(call, tool, allowance)
     world = parts.world(tool, allowance)
-    session = parts.sandbox.open(policy, door.waiter)
+    session = parts.sandbox.open(_policy(call, tool, allowance, world), door.waiter)
     try:
         context = Context(
             call=call,
@@ -134,9 +134,14 @@ async def execute(
             invoke=_nested(call, tool, allowance, parts, door, deadline),
             permissions=allowance.permissions,
         )
-        result = await parts.executors[tool.executor].execute(call.arguments, context)
-        walls = {"enforced": list(session.enforced), "notEnforced": list(session.not_enforced)}
-        return _with_metadata(result, walls)
+        try:
+            result = await parts.executors[tool.executor].execute(call.arguments, context)
+        except ToolError as error:
+            if error.code is not ErrorCode.EXECUTION_ERROR:
+                raise
+            result = ToolResult(error=error)  # a program that could not be started
+        result = _with_walls(result, session, parts.enforcement)
+        return _with_reason(result, context, allowance)
     finally:
         session.close()
 
@@ -215,15 +220,59 @@ def _request(
         preview=parts.executors[tool.executor].preview(tool, call.arguments, world),
         caller=call.caller,
         permissions=allowance.permissions,
-        not_enforced=tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance))),
+        not_enforced=tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world))),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
     )
 
 
-def _policy(call: ToolCall, tool: Tool, allowance: Allowance) -> Policy:
-    project = tool.origin.project or ""
-    return Policy(allowance.permissions, allowance.limits, project, call_id=call.id)
+def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> Policy:
+    return Policy(
+        permissions=allowance.permissions,
+        limits=allowance.limits,
+        project=tool.origin.project or "",
+        call_id=call.id,
+        cwd=world.place.start,
+        private_hosts=allowance.private_hosts,
+    )
+
+
+def _with_walls(result: ToolResult, session: Session, enforcement: str) -> ToolResult:
+    """Every result says what was enforced, and whether that was all that could be."""
+    walls: dict[str, Any] = {
+        "enforced": list(session.enforced),
+        "notEnforced": list(session.not_enforced),
+    }
+    warnings = [*result.warnings, *session.warnings]
+    if enforcement != "strict":
+        walls["enforcement"] = enforcement
+        warnings.append(f"security.enforcement is {enforcement}: the walls may not stand")
+    return replace(result, warnings=warnings, metadata={**result.metadata, **walls})
+
+
+def _with_reason(result: ToolResult, context: Context, allowance: Allowance) -> ToolResult:
+    """A confined tool that failed: what was off, and which line would grant it."""
+    error = result.error
+    if error is None or error.code is not ErrorCode.EXECUTION_ERROR:
+        return result
+    from tongs.policy.confined import Ending, explain_failure  # noqa: PLC0415 - failures only
+
+    confined = explain_failure(
+        context.tool,
+        allowance.permissions,
+        context.session.enforced,
+        Ending.of(result.metadata, error.details),
+        place=context.world.place,
+        limits=allowance.limits,
+        caller=context.call.caller,
+    )
+    if confined is not None:
+        error.details["confined"] = confined.sentence
+        if confined.grants:
+            error.details["grants"] = list(confined.grants)
+        if confined.hint:
+            error.details.setdefault("hint", confined.hint)
+    return result
 
 
 def _how_to_approve(call: ToolCall, tool: Tool) -> str:
@@ -243,10 +292,6 @@ def _deadline(allowance: Allowance, door: Door) -> float | None:
 
 def _cancelled(call: ToolCall) -> ToolError:
     return ToolError(ErrorCode.CANCELLED, f"{call.name} was cancelled")
-
-
-def _with_metadata(result: ToolResult, added: Mapping[str, Any]) -> ToolResult:
-    return replace(result, metadata={**result.metadata, **added})
 
 
 def _finished(result: ToolResult, call: ToolCall, begun: float) -> ToolResult:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.unit.sandbox.running import is_locked
 
 from tongs import ApprovalRequest, ApprovalResponse, ErrorCode, Runtime, ToolResult
 from tongs.core.call import Caller, CallerKind, ToolCall
@@ -339,15 +341,16 @@ def test_async_and_sync_calls_give_the_same(project: Project) -> None:
 
 
 def test_cancelled_async_call_kills_the_tool_and_is_recorded(project: Project) -> None:
-    project.write("t", "bash: echo $$; sleep 60\n")
-    seen = bytearray()
+    # The lock tells whether it lives: its pid is one of another namespace.
+    project.write("t", "bash: exec 9> lock; flock 9; echo started; sleep 60\n")
+    held = []
 
     async def cancel_when_running(runtime: Runtime) -> None:
         started = asyncio.Event()
 
         def observe(event: Event) -> None:
             if isinstance(event, OutputArrived):
-                seen.extend(event.data)
+                held.append(is_locked(project.root / "lock"))
                 started.set()
 
         door = Door(LoopWaiter(), observe=observe)
@@ -360,7 +363,8 @@ def test_cancelled_async_call_kills_the_tool_and_is_recorded(project: Project) -
     with Runtime.open(project.root) as runtime:
         asyncio.run(cancel_when_running(runtime))
 
-    assert not Path(f"/proc/{int(seen)}").exists()
+    assert held == [True]
+    assert not is_locked(project.root / "lock")
     assert "status=error code=CANCELLED" in project.audit()
 
 
@@ -386,8 +390,110 @@ def test_arguments_nested_without_end_are_an_error_of_the_call(project: Project)
 def test_every_result_says_what_was_enforced_and_what_was_not(project: Project) -> None:
     result = project.define_and_run("bash: 'true'\n")
 
-    assert "tree-kill" in result.metadata["enforced"]
-    assert "network" in result.metadata["notEnforced"]
+    walls = {"tree-kill", "network", "fs.read", "fs.write"}
+    assert walls <= {*result.metadata["enforced"]}
+    assert walls.isdisjoint(result.metadata["notEnforced"])
+    assert ("enforcement" in result.metadata, result.warnings) == (False, ())
+
+
+@pytest.mark.parametrize("enforcement", ["off", "best-effort"])
+def test_walls_that_need_not_stand_are_said_in_result_and_audit(
+    project: Project, enforcement: str
+) -> None:
+    (project.home / "config.yml").write_text(f"security: {{enforcement: {enforcement}}}\n")
+    project.write("t", "bash: 'true'\n")
+
+    result = project.run("t")
+
+    assert result.ok
+    assert result.metadata["enforcement"] == enforcement
+    assert ("network" in result.metadata["enforced"]) == (enforcement != "off")
+    assert ("network" in result.metadata["notEnforced"]) == (enforcement == "off")
+    warning = f"security.enforcement is {enforcement}: the walls may not stand"
+    assert list(result.warnings) == [warning]
+    assert f" enforcement={enforcement}" in project.audit().splitlines()[-1]
+
+
+def test_audit_says_what_was_not_enforced(project: Project) -> None:
+    project.write("t", "bash: 'true'\n")
+    result = project.run("t")
+    assert " enforcement=" not in project.audit().splitlines()[-1]
+    for name in result.metadata["notEnforced"]:
+        assert f'"{name}"' in project.audit().splitlines()[-1]
+
+    (project.home / "config.yml").write_text("security: {enforcement: off}\n")
+    project.run("t")
+    assert re.search('not_enforced=.*"network"', project.audit().splitlines()[-1])
+
+
+def test_what_a_session_has_to_say_is_in_the_result(project: Project) -> None:
+    result = project.define_and_run("bash: echo ran\npermissions: {fs: {read: [., gone]}}\n")
+
+    assert result.output == "ran\n"
+    assert list(result.warnings) == [
+        f"{project.root}/gone does not exist, so it was not granted",
+    ]
+
+
+def test_confined_tool_that_fails_says_what_was_off_and_the_line_that_grants_it(
+    project: Project,
+) -> None:
+    outside = project.home.parent / "notes"
+    outside.write_text("secret")
+
+    error = project.define_and_run(f"bash: cat {outside}\ntags: [write]\n").error
+
+    assert error is not None
+    assert error.code is ErrorCode.EXECUTION_ERROR
+    root = project.root
+    granted = "permissions: {fs: {read: [., ~/notes], write: [.]}}"
+    assert error.details["confined"] == (
+        f"network was off; it could read {root} and write {root} (from its tag `write`)"
+    )
+    assert error.details["grants"] == [granted]
+    assert error.hint == f"to grant it, write in {project.tools}/t.yaml: {granted}"
+
+
+def test_program_that_a_tool_may_not_read_is_named_with_the_line_that_grants_it(
+    project: Project,
+) -> None:
+    program = project.home.parent / "program"
+    program.write_text("#!/bin/sh\necho ran\n")
+    program.chmod(0o700)
+    text = f"run: {program}\ntags: [read]\n"
+
+    result = project.define_and_run(text)
+
+    assert result.error is not None
+    assert result.error.message == f"cannot start `{program}`: it may not read {program}"
+    assert "fs.read" in result.metadata["enforced"]
+    (line,) = result.error.details["grants"]
+    assert result.error.hint == f"to grant it, write in {project.tools}/t.yaml: {line}"
+    assert project.define_and_run(f"{text}{line}\n").output == "ran\n"
+
+
+def test_confined_tool_that_fails_for_its_own_reasons_is_given_no_hint(project: Project) -> None:
+    error = project.define_and_run("bash: exit 7\npermissions: {network: true}\n").error
+
+    assert error is not None
+    assert error.details["confined"] == "network was on; it could read nothing and write nothing"
+    assert ("grants" in error.details, error.hint) == (False, "")
+
+
+def test_tool_that_nothing_confined_fails_without_a_word_about_walls(project: Project) -> None:
+    (project.home / "config.yml").write_text("security: {enforcement: off}\n")
+
+    error = project.define_and_run("bash: cat /no/such/file\n").error
+
+    assert error is not None
+    assert "confined" not in error.details
+
+
+def test_tool_out_of_time_says_nothing_of_walls(project: Project) -> None:
+    error = project.define_and_run("bash: sleep 60\ntimeout: 200\n").error
+
+    assert error is not None
+    assert (error.code, "confined" in error.details) == (ErrorCode.TIMEOUT, False)
 
 
 def test_hint_says_how_whoever_called_can_be_allowed(project: Project) -> None:

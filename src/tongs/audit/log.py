@@ -83,7 +83,8 @@ class AuditLog:
             caller=call.caller.name,
             call=call.id,
             digest=None if tool is None else tool.origin.digest[:16] or None,
-            not_enforced=result.metadata.get("notEnforced"),
+            enforcement=result.metadata.get("enforcement"),
+            not_enforced=result.metadata.get("notEnforced") or None,
         )
 
     def close(self) -> None:

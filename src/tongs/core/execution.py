@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
-from tongs.core.permissions import Limits, Permissions
+from tongs.core.permissions import Limits, Permissions, covered
 from tongs.core.record import dataclass, field
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class Completed:
     stdout: bytes
     stderr: bytes
     output: bytes
+    # The limit that all its processes together have passed.
+    exceeded: str = ""
     # Bytes written in all, whether kept or not.
     stdout_size: int = 0
     stderr_size: int = 0
@@ -103,6 +105,10 @@ class Policy:
     project: str
     # Names the call in spools and logs.
     call_id: str = ""
+    # Where its commands start unless they say otherwise.
+    cwd: str = "/"
+    # Hosts with a private address that the person's config lets a list of hosts reach.
+    private_hosts: tuple[str, ...] = ()
 
 
 class SpoolWriter(Protocol):
@@ -138,6 +144,10 @@ class Session(Protocol):
     @property
     def not_enforced(self) -> Sequence[str]: ...
 
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What the person should know of this call's walls, beyond that they stand."""
+
     def write(self, name: str, data: bytes) -> str:
         """Put a file where the call's processes can read it; the path to hand to them."""
 
@@ -163,10 +173,18 @@ class Place:
 
     cwd: str
     project: str | None = None
+    # The person's home directory and their Tongs folder; empty where nobody knows them.
+    home: str = ""
+    user_folder: str = ""
 
     @property
     def root(self) -> str:
         return self.project or self.cwd
+
+    @property
+    def start(self) -> str:
+        """Where a process starts that says nothing else: here, if that is inside the project."""
+        return self.cwd if covered(self.cwd, (self.root,)) else self.root
 
 
 @dataclass(frozen=True, slots=True)

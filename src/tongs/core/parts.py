@@ -38,6 +38,8 @@ class Allowance:
     # The secrets the tool declared, by name; only these are injected, and all are redacted.
     secrets: Mapping[str, str]
     environment: Mapping[str, str]
+    # Hosts with a private address that a list of hosts may reach.
+    private_hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Parts:
     audit: Audit
     world: Callable[[Tool, Allowance], World]
     unexpected: Callable[[Exception], ToolError]
+    # How much of the walls the person insists on; anything but "strict" is said in every result.
+    enforcement: str = "strict"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 
 from tongs.core.annotations import Any
-from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Command, Completed, Context, World
+from tongs.core.permissions import Permissions, covered
 from tongs.core.record import dataclass, field
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.output import decoded, visible
+from tongs.policy.permissions import working_directory
 from tongs.template.plan import Plan, Step
 from tongs.template.values import ABSENT, ValueRefused, Values, utf8
 
@@ -152,6 +154,14 @@ def failure(completed: Completed, tool: Tool, subject: str) -> ToolError | None:
             details=details,
             hint="give it more time with --timeout or `timeout:` (milliseconds)",
         )
+    if completed.exceeded:
+        return ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"{subject} was stopped: its processes together passed limits.{completed.exceeded}"
+            f"{said}",
+            details={**details, "exceeded": completed.exceeded},
+            hint=f"raise `limits: {{{completed.exceeded}: …}}` if it needs more",
+        )
     if completed.signal is not None:
         return ToolError(
             ErrorCode.EXECUTION_ERROR,
@@ -215,19 +225,13 @@ def _environment(plan: Plan, step: Step, values: Values, context: Context) -> di
 def _directory(plan: Plan, step: Step, values: Values, context: Context) -> str:
     place = context.world.place
     template = step.working_directory or plan.working_directory
-    if template is None:
-        project = place.project
-        return place.cwd if project is None or _inside(place.cwd, project) else project
-    given = template.render(values)
-    if given is ABSENT or not isinstance(given, str) or not given:
-        return place.cwd
+    given = ABSENT if template is None else template.render(values)
+    if not isinstance(given, str) or not given:
+        return place.start
     if "\0" in given:
         raise ToolError(ErrorCode.INVALID_PATH, "a NUL cannot stand in a working directory")
-    home = context.world.environment.get("HOME", "/")
-    expanded = home + given[1:] if given == "~" or given.startswith("~/") else given
-    base = context.tool.origin.project or place.cwd
-    directory = os.path.normpath(os.path.join(base, expanded))
-    if template.names:
+    directory = working_directory(given, context.tool, place)
+    if directory != place.start:
         _keep_inside(directory, context)
     if not os.path.isdir(directory):
         raise ToolError(
@@ -239,17 +243,26 @@ def _directory(plan: Plan, step: Step, values: Values, context: Context) -> str:
 
 
 def _keep_inside(directory: str, context: Context) -> None:
-    """A caller chose part of this path: links are followed first, then it must be granted."""
-    allowed = context.permissions
-    roots = [context.world.place.root, *allowed.read, *allowed.write]
+    """Links are followed first, then it must be granted, whoever chose it."""
+    tool, place, caller = context.tool, context.world.place, context.call.caller
     real = os.path.realpath(directory)
-    if not any(_inside(real, os.path.realpath(root)) for root in roots):
-        raise ToolError(
-            ErrorCode.INVALID_PATH,
-            f"{context.tool.name} may not work in {directory}",
-            details={"allowed": roots},
-            hint="grant it with `permissions: {fs: {read: […]}}` in the definition",
-        )
+    if covered(real, map(os.path.realpath, context.permissions.readable)):
+        return
+    from tongs.policy import grants  # noqa: PLC0415 - only for the message
+
+    lack = Permissions(read=(real,))
+    by_caller = caller.ceiling is not None and not lack.within(caller.ceiling)
+    if by_caller:
+        where, line = f"the definition of {caller.name}", grants.line_of(lack, tool, place)
+    else:
+        where, (line,) = grants.where(tool, place), grants.lines(tool, place, lack, {})
+    raise ToolError(
+        ErrorCode.INVALID_PATH,
+        f"{tool.name} may not work in {visible(directory)}",
+        details={"allowed": list(context.permissions.readable)},
+        blocked_by=BlockedBy.CEILING if by_caller else BlockedBy.PERMISSION,
+        hint=f"to grant it, write in {where}: {line}",
+    )
 
 
 def _stdin(step: Step, values: Values, context: Context) -> bytes:
@@ -265,10 +278,6 @@ def _remaining(step: Step, context: Context) -> float | None:
     left = None if context.deadline is None else max(0.0, context.deadline - time.monotonic())
     bounds = [bound for bound in (left, step.timeout) if bound is not None]
     return min(bounds, default=None)
-
-
-def _inside(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")
 
 
 def _signal_name(number: int) -> str:

@@ -14,6 +14,7 @@ from tongs.config.settings import Settings, load_settings
 from tongs.core.annotations import Any
 from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.driving import drive
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.execution import Event, Observer, Waiter
 from tongs.core.parts import Door, Parts
@@ -28,7 +29,6 @@ from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
-from tongs.runtime.driving import drive
 from tongs.runtime.wiring import Wiring, default_shell, platform
 from tongs.schema.document import Document
 from tongs.store.cache import DefinitionCache, code_stamp
@@ -107,6 +107,7 @@ class Runtime:
             audit=audit,
             world=wiring.world,
             unexpected=wiring.unexpected,
+            enforcement=settings.enforcement,
         )
         definitions = Definitions(places, catalogue, trust, audit)
         return Runtime(

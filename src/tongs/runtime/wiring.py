@@ -12,7 +12,7 @@ from tongs.config.settings import Settings
 from tongs.core.annotations import Any
 from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Place, Sandbox, World
+from tongs.core.execution import Place, World
 from tongs.core.parts import Allowance
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass
@@ -20,6 +20,7 @@ from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.policy.permissions import effective
 from tongs.registry import ToolRegistry
+from tongs.runtime.enforcing import ChosenSandbox
 from tongs.schema.check import validated
 from tongs.store.log import Log
 
@@ -55,14 +56,27 @@ class Wiring:
 
     @property
     def place(self) -> Place:
-        return Place(self.places.cwd, self.places.project)
+        places = self.places
+        return Place(places.cwd, places.project, places.home, places.user_folder)
 
-    def sandbox(self, *, single_thread: bool) -> Sandbox:
-        from tongs import sandbox  # noqa: PLC0415 - listing starts nothing
+    def sandbox(self, *, single_thread: bool) -> ChosenSandbox:
+        from tongs.sandbox.host import Host  # noqa: PLC0415 - listing starts nothing
         from tongs.store.spool import Spool  # noqa: PLC0415 - as above
 
-        spool = Spool(os.path.join(self.places.state, "spool"))
-        return sandbox.create("limits", direct=single_thread, spool=spool)
+        host = Host(
+            home=self.places.home,
+            state=self.places.state,
+            authority=(self.places.user_folder, self.places.global_folder),
+            search_path=self.host.get("PATH", os.defpath),
+            programs=tuple(self._interpreters().values()),
+        )
+        return ChosenSandbox(
+            self.settings.enforcement,
+            host,
+            direct=single_thread,
+            spool=Spool(os.path.join(self.places.state, "spool")),
+            state=self.places.state,
+        )
 
     def find(self, call: ToolCall, scope: Scope) -> Tool:
         tool = self.registry.get(call.name, scope)
@@ -97,6 +111,7 @@ class Wiring:
             timeout=self.settings.timeout_for(name, tool.timeout),
             secrets=self._secrets(permissions, tool),
             environment=self._granted(grants.environment) if grants else {},
+            private_hosts=self.settings.private_hosts,
         )
 
     def world(self, tool: Tool, allowance: Allowance) -> World:

@@ -54,7 +54,8 @@ shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv ms
 mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr inotify_add_watch
 """.split()
 
-# The first argument is the process to act on, 0 the caller itself.
+# The first argument is the process to act on, 0 the caller itself. Landlock has no right for these,
+# and even a pid namespace leaves the process that watches over the payload within reach.
 _ON_A_PROCESS = """
 prlimit64 sched_setparam sched_setscheduler sched_setaffinity sched_setattr
 """.split()
@@ -98,6 +99,12 @@ _METADATA_CODES: tuple[int, ...] = (
     0x40047211,  # FAT_IOCTL_SET_ATTRIBUTES
 )
 
+# A lease holds up whoever opens the file to write, and needs no more than a file to read.
+_LEASES: tuple[int, ...] = (
+    1024,  # F_SETLEASE
+    1040,  # F_SETDELEG
+)
+
 # CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET. CLONE_NEWTIME is 0x80, which clone reads as part of
 # the signal number: only unshare and clone3 know it.
 _NEW_NAMESPACE = 0x7E020000
@@ -134,6 +141,11 @@ def program(
     rules["clone"] = _argument(0, _when(_ANY_BIT, _NEW_NAMESPACE, _EPERM, _ALLOW))
     rules["socket"] = _socket_rule(families)
     rules["socketpair"] = _socketpair_rule(families)
+    if not families:
+        # There is nothing to bind but an end of a pair, which would take a name for all to see.
+        rules["bind"] = _EPERM
+    rules["fcntl"] = _argument(1, _among(_LEASES, _EPERM, _ALLOW))
+    rules |= _own_process_rules()
     codes = _REFUSED_CODES
     if strict:
         rules |= _strict_rules(writes=writes, truncate=truncate)
@@ -146,15 +158,19 @@ def program(
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in whole)
 
 
-def _strict_rules(*, writes: bool, truncate: bool) -> dict[str, Block]:
-    rules = dict.fromkeys(_SHARED_WITH_OTHERS, _EPERM)
+def _own_process_rules() -> dict[str, Block]:
     myself = _argument(0, _unless(0, _EPERM, _ALLOW))
-    rules |= dict.fromkeys(_ON_A_PROCESS, myself)
+    rules = dict.fromkeys(_ON_A_PROCESS, myself)
     # Here 0 is the caller only for a process; as a group or a user it is more than the call.
     one_process = {"setpriority": 0, "ioprio_set": 1}
     for name, which in one_process.items():
         itself = _argument(1, _unless(0, _EPERM, _ALLOW))
         rules[name] = _argument(0, _unless(which, _EPERM, itself))
+    return rules
+
+
+def _strict_rules(*, writes: bool, truncate: bool) -> dict[str, Block]:
+    rules = dict.fromkeys(_SHARED_WITH_OTHERS, _EPERM)
     if not writes:
         rules |= dict.fromkeys(_METADATA, _EPERM)
     if not truncate:

@@ -24,6 +24,9 @@ PREFIX = "tongs-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # How long, and how often, the removal of a group waits for its last process to be gone.
 _PATIENCE, _PAUSE = 100, 2
+# How often what is killed one by one is looked at again.
+_ROUNDS = 20
+_SIGKILL = 9
 # More than any kernel can number, and the most it lets one ask for.
 _MOST_PROCESSES = 2**22
 # What the probe asks for: more than the forked copy of any process of ours holds by itself.
@@ -133,13 +136,22 @@ class Group:
             found.update(map(int, _read(path).split()))
         return sorted(found)
 
-    def kill(self) -> bool:
-        """Kill all of it at once; False where the kernel cannot."""
-        return any(_write_if_there(f"{folder}/cgroup.kill", b"1") for folder in self._folders)
+    def kill(self) -> None:
+        """Kill all of it: at once where the kernel can, else one by one, new ones too."""
+        if any(_write_if_there(f"{folder}/cgroup.kill", b"1") for folder in self._folders):
+            return
+        for _ in range(_ROUNDS):
+            if not (members := self.members()):
+                return
+            for pid in members:
+                try:  # noqa: SIM105 - contextlib costs more to import than this file
+                    os.kill(pid, _SIGKILL)
+                except OSError:
+                    pass  # gone
 
-    def close(self) -> bool:
-        """Remove it; False where a process of it lives on. Twice is harmless."""
-        gone = [_removed(folder, _PATIENCE) for folder in self._folders]
+    def close(self, patience: int = _PATIENCE) -> bool:
+        """Remove it; False where a process of it lives on after so many milliseconds."""
+        gone = [_removed(folder, patience) for folder in self._folders]
         while self._locks:
             os.close(self._locks.pop())
         return all(gone)

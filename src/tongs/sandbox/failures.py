@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command
-from tongs.sandbox import supervisor
+from tongs.core.permissions import covered
+from tongs.sandbox import payload
+
+# What a program that may not be read looks like from inside.
+_UNSEEN = (errno.ENOENT, errno.ENOTDIR, errno.EACCES)
+# Every tool may read these.
+_SYSTEM = ("/bin", "/lib", "/lib64", "/opt", "/sbin", "/usr")
 
 _REASONS: Mapping[int, tuple[str, str]] = {
     errno.EACCES: ("it is not an executable file", "make it executable: chmod +x"),
@@ -23,12 +29,21 @@ _REASONS: Mapping[int, tuple[str, str]] = {
 }
 
 
-def start_failure(command: Command, step: bytes, number: int) -> ToolError:
-    """The error for a payload that stopped at `step` with that errno."""
+def start_failure(
+    command: Command, step: bytes, number: int, readable: Collection[str] | None = None
+) -> ToolError:
+    """The error for a payload that stopped at `step` with that errno.
+
+    `readable` is all it could see beyond the system, None where it could see everything.
+    """
     reason = os.strerror(number) if number else "unknown reason"
-    if step == supervisor.STEP_START:
+    if step == payload.START:
+        if readable is not None and number in _UNSEEN and (hidden := _hidden(command, readable)):
+            error = unusable(command, f"it may not read {' and '.join(hidden)}")
+            error.details["unread"] = hidden
+            return error
         return _not_started(command, number, reason)
-    if step == supervisor.STEP_DIRECTORY:
+    if step == payload.DIRECTORY:
         return ToolError(
             ErrorCode.EXECUTION_ERROR,
             f"cannot start `{command.argv[0]}`: working directory `{command.cwd}`: {reason}",
@@ -56,6 +71,42 @@ def supervisor_lost(command: Command, *, accepted: bool) -> ToolError:
     return ToolError(
         ErrorCode.SANDBOX_UNAVAILABLE, f"`{name}` was not started: no supervisor came up"
     )
+
+
+def _hidden(command: Command, readable: Collection[str]) -> list[str]:
+    """What has to be granted for the program to start: it lies here, and not inside."""
+    seen = (*readable, *_SYSTEM)
+    needed: dict[str, None] = {}
+    for path in _needed_files(command):
+        if os.path.islink(path):
+            # Nobody can be granted a link, so it takes the folder, and what it leads to.
+            needed[os.path.dirname(path)] = None
+        needed[os.path.realpath(path)] = None
+    return [path for path in needed if not covered(path, seen)]
+
+
+def _needed_files(command: Command) -> Iterator[str]:
+    """The program, where it exists at all, and the interpreter that its first line names."""
+    name = command.argv[0]
+    folders = command.environment.get("PATH", os.defpath).split(":")
+    for folder in ("",) if "/" in name else folders:
+        path = os.path.normpath(os.path.join(command.cwd, folder, name))
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            yield path
+            yield from _interpreter(path)
+            return
+
+
+def _interpreter(path: str) -> Iterator[str]:
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(256).split()
+    except OSError:
+        return
+    if first and first[0].startswith(b"#!"):
+        named = os.fsdecode(first[0][2:] or (first[1] if first[1:] else b""))
+        if os.path.isabs(named) and os.path.isfile(named):
+            yield named
 
 
 def _not_started(command: Command, number: int, reason: str) -> ToolError:

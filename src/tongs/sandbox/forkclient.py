@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
-import socket
 import sys
 import threading
 import weakref
-from array import array
 from collections.abc import Sequence
 
+from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.sandbox import forkserver
+from tongs.sandbox import forkserver, packets
+from tongs.sandbox.confine import Jail
 from tongs.sandbox.launch import Launched
-from tongs.sandbox.supervisor import Request
+
+if TYPE_CHECKING:
+    import _socket
 
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "forkserver.py")
 
@@ -26,26 +28,24 @@ class ForkServer:
     Any thread may launch. A forked copy of this process forgets the server and starts its own.
     """
 
+    ahead = True
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._requests: socket.socket | None = None
+        self._requests: _socket.socket | None = None
         self._pid = 0
         _alive.add(self)
 
-    def launch(self, request: Request, descriptors: Sequence[int]) -> Launched:
-        data = marshal.dumps(request.data())
-        given = list(descriptors)
-        large = -1
-        try:
-            if len(data) > forkserver.INLINE:
-                large = _memory_file(data)
-                data, given = b"large", [*given, large]
-            with self._lock:
-                self._send(data, given)
-        finally:
-            if large >= 0:
-                os.close(large)
-        return ServerLaunched()
+    def launch(self, jail: Jail, channel: int, groups: Sequence[str]) -> Launched:
+        data = marshal.dumps((jail.data(), tuple(groups)))
+        with self._lock:
+            self._send(data, channel)
+            return ServerLaunched(self, self._pid)
+
+    def is_served_by(self, pid: int) -> bool:
+        """Whether this is the process of the server, and alive."""
+        with self._lock:
+            return pid == self._pid and self._is_alive()
 
     def close(self) -> None:
         """End the server, and with it whatever it still supervises."""
@@ -55,26 +55,30 @@ class ForkServer:
     def __del__(self) -> None:
         self._stop()
 
-    def _send(self, data: bytes, descriptors: Sequence[int]) -> None:
-        if not self._is_alive():
+    def _send(self, data: bytes, channel: int) -> None:
+        # A server that dies is not there to read before it is seen to be dead: once more, then.
+        # Of a request that it drops unread, the channel tells.
+        if not self._is_alive() or not self._is_sent(data, channel):
             self._stop()
             self._start()
+            self._is_sent(data, channel)
+
+    def _is_sent(self, data: bytes, channel: int) -> bool:
         assert self._requests is not None
-        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", descriptors))
-        # A server that is just gone drops the request, which the status pipe then tells as well.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self._requests.sendmsg([data], [rights])
+        try:
+            packets.send(self._requests, data, [channel])
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+        return True
 
     def _is_alive(self) -> bool:
-        """Asked before each request: what a dead server had ready may take one and drop it."""
         try:
             return self._requests is not None and os.waitpid(self._pid, os.WNOHANG)[0] == 0
         except ChildProcessError:
             return False
 
     def _start(self) -> None:
-        # Packets, so that one of several waiting supervisors gets a request, and all of it.
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = packets.pair()
         try:
             self._pid = os.posix_spawn(
                 sys.executable,
@@ -116,6 +120,14 @@ class ForkServer:
 
 
 class ServerLaunched:
+    def __init__(self, server: ForkServer, pid: int) -> None:
+        self._server = server
+        self._pid = pid
+
+    @property
+    def doomed(self) -> bool:
+        return not self._server.is_served_by(self._pid)
+
     def finish(self, *, died: bool) -> None:
         """The server reaps its supervisors, and kills what a dead one leaves."""
 
@@ -129,16 +141,3 @@ def _forget_all() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_all)
-
-
-def _memory_file(data: bytes) -> int:
-    file = os.memfd_create("request")
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(file, rest) :]
-        os.lseek(file, 0, os.SEEK_SET)
-    except BaseException:
-        os.close(file)
-        raise
-    return file

@@ -11,8 +11,8 @@ import os
 from collections.abc import Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Protocol
-from tongs.sandbox import supervisor
-from tongs.sandbox.supervisor import Request
+from tongs.sandbox import kernel, supervisor, tree
+from tongs.sandbox.confine import Jail
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -23,12 +23,23 @@ else:
 class Launched(Protocol):
     """A supervisor on its way."""
 
+    @property
+    def doomed(self) -> bool:
+        """Whether what started it is gone, so that it is about to follow."""
+
     def finish(self, *, died: bool) -> None:
-        """To be called once its status pipe ended; `died` when that came without a report."""
+        """To be called once its channel ended; `died` when that came without a report."""
 
 
 class Launcher(Protocol):
-    def launch(self, request: Request, descriptors: Sequence[int]) -> Launched: ...
+    # Whether supervisors may be started for calls that nobody has made yet.
+    ahead: bool
+
+    def launch(self, jail: Jail, channel: int, groups: Sequence[str]) -> Launched:
+        """Start a supervisor that serves `channel`, of which it gets its own copy.
+
+        `groups` are what it writes itself into first: the member lists of cgroups.
+        """
 
     def close(self) -> None: ...
 
@@ -36,26 +47,27 @@ class Launcher(Protocol):
 class Direct:
     """Forks from this very process: fastest once, and only right while there is one thread."""
 
+    # A fork of a large process is slow, and its copies of everything are kept alive.
+    ahead = False
+
     def __init__(self) -> None:
         self._subreaper = False
         self._running: set[int] = set()
 
-    def launch(self, request: Request, descriptors: Sequence[int]) -> Launched:
+    def launch(self, jail: Jail, channel: int, groups: Sequence[str]) -> Launched:
         if not self._subreaper:
-            # Also loads prctl before the fork. What a killed supervisor leaves then comes to us.
-            supervisor.prctl(supervisor.PR_SET_CHILD_SUBREAPER, 1)
+            # What a killed supervisor leaves then comes to us. Also loads what children need.
+            kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
             self._subreaper = True
-        own = os.getpid()
-        others = supervisor.children_of_this_process()
-        # A signal handled between the fork and `supervise` would run the caller's code twice.
+        others = tree.children_of_this_process()
+        # A signal handled between the fork and the supervisor would run the caller's code twice.
         before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
         try:
-            pid = os.fork()
-            if pid == 0:
-                supervisor.supervise(request, descriptors, own)
+            pid = supervisor.start(jail, channel, groups)
         finally:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
-        self._running.add(pid)
+        if pid:
+            self._running.add(pid)
         return DirectLaunched(pid, others, self._running)
 
     def close(self) -> None:
@@ -63,15 +75,20 @@ class Direct:
 
 
 class DirectLaunched:
-    def __init__(self, pid: int, others: Sequence[int], running: set[int]) -> None:
+    def __init__(self, pid: int, others: list[int], running: set[int]) -> None:
         self._pid = pid
         self._others = others
         self._running = running
 
+    @property
+    def doomed(self) -> bool:
+        return False
+
     def finish(self, *, died: bool) -> None:
         # Somebody else in this process may wait for everything.
         with contextlib.suppress(ChildProcessError):
-            os.waitpid(self._pid, 0)
+            if self._pid:
+                os.waitpid(self._pid, 0)
         self._running.discard(self._pid)
         if died:
-            supervisor.kill_tree(spare={*self._others, *self._running})
+            tree.kill_tree(spare={*self._others, *self._running})

@@ -1,4 +1,4 @@
-"""The pipes between Tongs and one supervisor with its payload."""
+"""The pipes between Tongs and one payload."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import os
 class Pipes:
     """Made together, closed together. Tongs' own ends do not block.
 
-    `given` are the ends for the supervisor: stdin, stdout, stderr, control, status.
+    `given` are the ends for the payload: stdin, stdout, stderr.
     """
 
-    __slots__ = ("_kept", "control", "given", "status", "stderr", "stdin", "stdout")
+    __slots__ = ("_kept", "given", "stderr", "stdin", "stdout")
 
     def __init__(self, *, with_stdin: bool) -> None:
         self.given: list[int] = []
@@ -20,14 +20,12 @@ class Pipes:
             self.stdin = self._outgoing() if with_stdin else self._nothing()
             self.stdout = self._incoming()
             self.stderr = self._incoming()
-            self.control = self._outgoing()
-            self.status = self._incoming()
         except BaseException:
             self.close()
             raise
 
     def hand_over(self) -> None:
-        """Close the given ends, once the supervisor has its own copies."""
+        """Close the given ends, once the payload has its own copies."""
         while self.given:
             os.close(self.given.pop())
 

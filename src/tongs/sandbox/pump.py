@@ -13,6 +13,7 @@ from tongs.core.execution import STDERR, STDOUT, Observer, OutputArrived, Waiter
 from tongs.core.record import dataclass
 from tongs.sandbox import supervisor
 from tongs.sandbox.capture import Capture
+from tongs.sandbox.channel import Channel
 from tongs.sandbox.pipes import Pipes
 from tongs.sandbox.waiting import poll
 
@@ -37,9 +38,10 @@ class Report:
 
     accepted: bool = False
     status: int | None = None
-    # The payload was alive when it had to go, and whether that was because of the time.
+    # The payload was alive when it had to go: it was out of time, or its tree passed this limit.
     killed: bool = False
     timed_out: bool = False
+    exceeded: str = ""
     # The step before the start that failed, and the errno.
     failure: tuple[bytes, int] | None = None
 
@@ -47,12 +49,14 @@ class Report:
 class Pump:
     """One payload's input and output."""
 
-    def __init__(self, pipes: Pipes, stdin: bytes, capture: Capture, observe: Observer) -> None:
+    def __init__(
+        self, pipes: Pipes, channel: Channel, stdin: bytes, capture: Capture, observe: Observer
+    ) -> None:
         self._pipes = pipes
+        self._channel = channel
         self._stdin = memoryview(stdin)
         self._capture = capture
         self._observe = observe
-        self._said = b""
         self._late = False
         self._streams = {pipes.stdout: STDOUT, pipes.stderr: STDERR}
         self._amounts = {pipes.stdout: 0, pipes.stderr: 0}
@@ -61,21 +65,22 @@ class Pump:
 
     @property
     def over(self) -> bool:
-        """Whether the supervisor has nothing more to say."""
-        return not self._pipes.is_open(self._pipes.status)
+        """Whether the supervisor has nothing more to say about this payload."""
+        return self._channel.over or any(said[0] == supervisor.ENDED for said in self._channel.said)
 
     @property
     def report(self) -> Report:
-        words = [line.split() for line in self._said.splitlines()]
-        ended = next((line for line in words if line[0] == supervisor.ENDED), None)
-        failed = next((line for line in words if line[0] == supervisor.FAILED), None)
-        killed = ended is not None and ended[2] == b"1"
+        said = {words[0]: words[1:] for words in self._channel.said}
+        ended = said.get(supervisor.ENDED)
+        failed = said.get(supervisor.FAILED)
+        reason = b"" if ended is None else b"".join(ended[1:])
         return Report(
-            accepted=bool(words),
-            status=None if ended is None else int(ended[1]),
-            killed=killed,
-            timed_out=killed and self._late,
-            failure=None if failed is None else (failed[1], int(failed[2])),
+            accepted=supervisor.ACCEPTED in said,
+            status=None if ended is None else int(ended[0]),
+            killed=bool(reason),
+            timed_out=reason == supervisor.ORDERED and self._late,
+            exceeded="" if reason == supervisor.ORDERED else reason.decode(),
+            failure=None if failed is None else (failed[0], int(failed[1])),
         )
 
     async def run(self, waiter: Waiter, timeout: float | None) -> Report:
@@ -88,7 +93,7 @@ class Pump:
                 if self._late:
                     raise _undead()
                 self._late, deadline = True, time.monotonic() + DYING
-                self._pipes.release(self._pipes.control)
+                self._channel.kill()
                 continue
             if self._handle(await waiter.ready(watched, left)):
                 watched = self._watched()
@@ -100,34 +105,38 @@ class Pump:
 
     def kill(self) -> None:
         """End the tree now, and wait for that without giving anybody else a turn."""
-        self._pipes.release(self._pipes.control)
+        self._channel.kill()
         deadline = time.monotonic() + DYING
-        status = self._pipes.status
         while not self.over and (left := deadline - time.monotonic()) > 0:
-            if poll([(status, select.POLLIN)], left):
-                self._listen()
+            if poll([(self._channel.fileno(), select.POLLIN)], left):
+                self._channel.listen()
 
     def _watched(self) -> list[tuple[int, int]]:
         pipes = self._pipes
         watched = [
             (descriptor, select.POLLIN)
-            for descriptor in (pipes.stdout, pipes.stderr, pipes.status)
+            for descriptor in (pipes.stdout, pipes.stderr)
             if pipes.is_open(descriptor)
         ]
+        if not self.over:
+            watched.append((self._channel.fileno(), select.POLLIN))
         if pipes.is_open(pipes.stdin):
             watched.append((pipes.stdin, select.POLLOUT))
         return watched
 
     def _handle(self, ready: Sequence[tuple[int, int]]) -> bool:
-        """Move what is ready; whether a pipe came to its end."""
+        """Move what is ready; whether something came to its end."""
+        before = len(self._channel.said)
         for descriptor, _ in ready:
             if descriptor == self._pipes.stdin:
                 self._feed()
-            elif descriptor == self._pipes.status:
-                self._listen()
+            elif descriptor == self._channel.fileno():
+                self._channel.listen()
             else:
                 self._drain(descriptor)
-        return not all(self._pipes.is_open(descriptor) for descriptor, _ in ready)
+        return len(self._channel.said) != before or not all(
+            self._pipes.is_open(descriptor) for descriptor, _ in ready
+        )
 
     def _feed(self) -> None:
         try:
@@ -139,14 +148,6 @@ class Pump:
         self._stdin = self._stdin[written:]
         if not self._stdin:
             self._pipes.release(self._pipes.stdin)
-
-    def _listen(self) -> None:
-        said = _read(self._pipes.status, _CHUNK)
-        if said is None:
-            return
-        self._said += said
-        if not said or self.report.status is not None:
-            self._pipes.release(self._pipes.status)
 
     def _drain(self, descriptor: int) -> None:
         """Take what is there. A busy stream is read several times, since each wait costs too."""

@@ -28,11 +28,15 @@ class Scratch:
     def tmp(self) -> str:
         return self._folder("tmp")
 
+    @property
+    def control(self) -> str:
+        return self._folder("control")
+
     def write(self, name: str, data: bytes) -> str:
         """A new file that its owner may read and, where it has a #! line, run. Its path."""
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise ValueError(f"not a plain file name: {name!r}")
-        path = os.path.join(self._folder("control"), name)
+        path = os.path.join(self.control, name)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         descriptor = os.open(path, _NEW_FILE, 0o700)
@@ -44,7 +48,8 @@ class Scratch:
 
     def close(self) -> None:
         if self._base is not None:
-            remove_tree(self._base)
+            if not _removed_empty(self._base):
+                remove_tree(self._base)
             os.close(self._lock)
             self._base = None
 
@@ -60,6 +65,17 @@ class Scratch:
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, 0o700)
         return path
+
+
+def _removed_empty(base: str) -> bool:
+    """The common case, in which a call left nothing behind."""
+    try:
+        for name in os.listdir(base):
+            os.rmdir(os.path.join(base, name))
+        os.rmdir(base)
+    except OSError:
+        return False
+    return True
 
 
 def _users_folder(root: str) -> str:

@@ -1,11 +1,13 @@
-"""One call's world over a launcher: what every back end that supervises a process tree shares."""
+"""One call's world over a supervisor: what every back end that starts processes on Linux shares."""
 
 from __future__ import annotations
 
 import os
+import select
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.execution import (
     Command,
     Completed,
@@ -15,49 +17,67 @@ from tongs.core.execution import (
     SpoolWriter,
     Waiter,
 )
-from tongs.core.record import dataclass
+from tongs.core.record import dataclass, field, replace
 from tongs.sandbox import failures
 from tongs.sandbox.capture import Capture
-from tongs.sandbox.launch import Launched, Launcher
+from tongs.sandbox.channel import Blueprint, Channel, Pool
+from tongs.sandbox.payload import Request
 from tongs.sandbox.pipes import Pipes
 from tongs.sandbox.pump import Pump, Report
-from tongs.sandbox.scratch import Scratch
-from tongs.sandbox.supervisor import Request
+
+if TYPE_CHECKING:
+    from tongs.sandbox.proxyclient import HostProxy
+
+
+# The wait status of what SIGKILL has ended.
+_KILLED = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What a back end adds to a plain process, and what it says about that."""
+    """What a back end puts around a process, and what it says about that."""
 
+    blueprint: Blueprint
+    # Counted when a process is started: many calls start none.
     limits: Callable[[], Sequence[tuple[int, int]]]
     enforced: Sequence[str]
     not_enforced: Sequence[str]
+    # The temporary folder and the folder for files as the payload sees them, where these are not
+    # on the disk.
+    scratch: str = ""
+    files: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    # Starts the proxy for a list of hosts on the listening socket of the call.
+    proxy: Callable[[int], HostProxy] | None = None
+    warnings: Sequence[str] = ()
 
 
 class TreeSession:
-    """Runs commands under a supervisor, one process tree each."""
+    """Runs commands under a supervisor, one process tree after the other."""
 
     def __init__(
         self,
         policy: Policy,
         waiter: Waiter,
-        launcher: Launcher,
+        pool: Pool,
         confinement: Confinement,
         *,
         spool: SpoolOpener | None,
-        temp_root: str,
     ) -> None:
         self._policy = policy
         self._waiter = waiter
-        self._launcher = launcher
+        self._pool = pool
         self._confinement = confinement
         self._spool = spool
         self._spooled = 0
-        self._scratch = Scratch(temp_root)
+        self._channel: Channel | None = None
+        self._fresh = True
+        self._files: dict[bytes, bytes] = {}
+        self._proxy: HostProxy | None = None
 
     @property
     def scratch(self) -> str:
-        return self._scratch.tmp
+        return self._confinement.scratch or self._taken().scratch.tmp
 
     @property
     def enforced(self) -> Sequence[str]:
@@ -67,53 +87,135 @@ class TreeSession:
     def not_enforced(self) -> Sequence[str]:
         return self._confinement.not_enforced
 
+    @property
+    def warnings(self) -> Sequence[str]:
+        refused = [] if self._proxy is None else self._proxy.refusals()
+        return [*self._confinement.warnings, *(f"network: {line}" for line in refused)]
+
     def write(self, name: str, data: bytes) -> str:
-        return self._scratch.write(name, data)
+        if not self._confinement.files:
+            return self._taken().scratch.write(name, data)
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise ValueError(f"not a plain file name: {name!r}")
+        self._files[os.fsencode(name)] = data
+        return os.path.join(self._confinement.files, name)
 
     async def run(self, command: Command, observe: Observer) -> Completed:
-        """Run to the end, whatever that is; ToolError when it could not be started at all."""
-        request = _request(command, self._confinement.limits())
+        """Run to the end, whatever that is; ToolError when it could not be started at all.
+
+        One after the other: they share a world, and what one leaves running is killed at its end.
+        """
+        request = self._request(command).packed()
         started = time.monotonic()
         capture = Capture(self._policy.limits.output, self._open_spool)
         try:
             report = await self._supervised(command, request, capture, observe)
-            if not report.accepted:
-                # The fork server died with the request unread: nothing ran, so this is no repeat.
+            if not report.accepted and report.failure is None and self._fresh:
+                # It was gone with the request unread: nothing ran, so this is no repeat.
+                self._replace()
                 report = await self._supervised(command, request, capture, observe)
         finally:
             capture.close()
             self._spooled += capture.spooled
+        self._fresh = False
+        exceeded = report.exceeded or self._exceeded()
+        if report.status is None:
+            # Without a supervisor there is nobody else to look for what it has left.
+            self._taken().end()
         if report.failure is not None:
-            raise failures.start_failure(command, *report.failure)
-        if report.status is None or (report.killed and not report.timed_out):
+            confined = "fs.read" in self.enforced
+            readable = self._policy.permissions.readable if confined else None
+            raise failures.start_failure(command, *report.failure, readable)
+        status = report.status
+        if status is None and exceeded:
+            status = _KILLED  # with its supervisor, which is in the same cgroup
+        if status is None or (report.killed and not report.timed_out and not exceeded):
             raise failures.supervisor_lost(command, accepted=report.accepted)
-        return _completed(report.status, report, time.monotonic() - started, capture)
+        report = replace(report, exceeded=exceeded)
+        return _completed(status, report, time.monotonic() - started, capture)
 
     def close(self) -> None:
-        self._scratch.close()
+        if self._channel is not None:
+            self._pool.give_back(self._channel)
+            self._channel = None
+            # Not earlier: to make one costs as much as many a call, which would have to share.
+            self._pool.refill(self._confinement.blueprint)
+        if self._proxy is not None:
+            self._proxy.close()
+            self._proxy = None
 
     async def _supervised(
-        self, command: Command, request: Request, capture: Capture, observe: Observer
+        self, command: Command, request: bytes, capture: Capture, observe: Observer
     ) -> Report:
+        channel = self._taken()
+        if self._confinement.proxy is not None and self._proxy is None:
+            await self._start_proxy(channel)
         try:
             pipes = Pipes(with_stdin=bool(command.stdin))
         except OSError as error:
             raise failures.unusable(command, f"no pipes: {error.strerror}") from error
-        pump = Pump(pipes, command.stdin, capture, observe)
-        launched: Launched | None = None
+        pump = Pump(pipes, channel, command.stdin, capture, observe)
         try:
-            launched = self._launcher.launch(request, pipes.given)
+            channel.send(request, pipes.given)
             pipes.hand_over()
             return await pump.run(self._waiter, command.timeout)
         except BaseException:
-            # Also when the launch itself was interrupted: a supervisor may be there already.
+            # Also when the request itself was interrupted: it may have arrived already.
             pipes.hand_over()
             pump.kill()
             raise
         finally:
-            if launched is not None and pump.over:
-                launched.finish(died=pump.report.status is None)
             pipes.close()
+
+    def _exceeded(self) -> str:
+        """The limit by which the call's cgroup has ended one of its processes."""
+        group = self._taken().group
+        return "memory" if group is not None and group.events()[0] else ""
+
+    def _taken(self) -> Channel:
+        if self._channel is None:
+            self._channel = self._pool.take(self._confinement.blueprint)
+        return self._channel
+
+    def _replace(self) -> None:
+        assert self._channel is not None
+        self._channel = self._pool.again(self._confinement.blueprint, self._channel)
+
+    async def _start_proxy(self, channel: Channel) -> None:
+        """The socket comes with the supervisor's first word."""
+        assert self._confinement.proxy is not None
+        while not channel.descriptors and not channel.over:
+            await self._waiter.ready([(channel.fileno(), select.POLLIN)], None)
+            channel.listen()
+        if channel.descriptors:
+            listening = channel.descriptors.pop()
+            try:
+                self._proxy = self._confinement.proxy(listening)
+            finally:
+                # While a copy is open somewhere, connections to a dead proxy would wait forever.
+                os.close(listening)
+
+    def _request(self, command: Command) -> Request:
+        if not command.argv or not command.argv[0]:
+            raise failures.unusable(command, "the command is empty")
+        environment = {}
+        for name, value in {**self._confinement.environment, **command.environment}.items():
+            if not name or "=" in name or "\0" in name + value:
+                raise failures.unusable(command, f"environment variable {name!r} is not valid")
+            environment[os.fsencode(name)] = os.fsencode(value)
+        if any("\0" in word for word in command.argv):
+            raise failures.unusable(command, "an argument contains a NUL character")
+        argv = [os.fsencode(word) for word in command.argv]
+        path = environment.get(b"PATH", os.fsencode(os.defpath))
+        files, self._files = self._files, {}
+        return Request(
+            argv,
+            environment,
+            _candidates(argv[0], path),
+            os.fsencode(command.cwd),
+            [*self._confinement.limits()],
+            files,
+        )
 
     def _open_spool(self) -> SpoolWriter | None:
         if self._spool is None:
@@ -122,22 +224,6 @@ class TreeSession:
             return self._spool.open(self._policy.call_id, self._spooled)
         except OSError:
             return None  # a full or read-only disk costs the tail of the output, not the call
-
-
-def _request(command: Command, limits: Sequence[tuple[int, int]]) -> Request:
-    if not command.argv or not command.argv[0]:
-        raise failures.unusable(command, "the command is empty")
-    environment = {}
-    for name, value in command.environment.items():
-        if not name or "=" in name or "\0" in name + value:
-            raise failures.unusable(command, f"environment variable {name!r} is not valid")
-        environment[os.fsencode(name)] = os.fsencode(value)
-    if any("\0" in word for word in command.argv):
-        raise failures.unusable(command, "an argument contains a NUL character")
-    argv = [os.fsencode(word) for word in command.argv]
-    path = environment.get(b"PATH", os.fsencode(os.defpath))
-    cwd = os.fsencode(command.cwd)
-    return Request(argv, environment, _candidates(argv[0], path), cwd, [*limits])
 
 
 def _candidates(program: bytes, path: bytes) -> list[bytes]:
@@ -152,6 +238,7 @@ def _completed(status: int, report: Report, duration: float, capture: Capture) -
         exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
         signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
         timed_out=report.timed_out,
+        exceeded=report.exceeded,
         duration=duration,
         stdout=capture.stdout,
         stderr=capture.stderr,

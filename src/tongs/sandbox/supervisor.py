@@ -1,33 +1,39 @@
-"""What happens outside the Tongs process: the supervisor of one call and the payload it starts.
+"""What happens outside the Tongs process: the supervisor of one session, which starts its payloads.
 
-    Tongs ── control ──▶ supervisor ── fork, exec ──▶ payload ──▶ whatever it starts
-          ◀── status ───
+    Tongs ◀── channel ──▶ supervisor ── fork ──▶ payload, exec ──▶ whatever it starts
 
-The supervisor is a subreaper, so whatever the payload leaves behind, daemons included, becomes its
-child. When the payload ends, when Tongs orders it, or when the control pipe breaks because Tongs is
-gone, it kills all of them and only then reports. `forkserver.py` runs this file without the package
-around it: standard library only, and of that only what an interpreter loads cheaply.
+The supervisor makes the session's world and forks a payload in it, which reads the request from
+the channel itself: nobody stands between a call and the program it starts. The supervisor is the
+first process of a pid namespace, or a subreaper: either way what a payload leaves behind, daemons
+included, is its child. When a payload ends, when Tongs orders it, or when the channel breaks
+because Tongs is gone, it kills all of them and only then reports. `forkserver.py` runs this file
+without the package around it: standard library only, and of that only what an interpreter loads
+cheaply.
 """
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
-import resource
 import select
+
+if __package__:
+    from tongs.sandbox import confine, kernel, packets, payload, tree, watchdog
+else:
+    import confine  # type: ignore[import-not-found,no-redef]  # the same files
+    import kernel  # type: ignore[import-not-found,no-redef]
+    import packets  # type: ignore[import-not-found,no-redef]
+    import payload  # type: ignore[import-not-found,no-redef]
+    import tree  # type: ignore[import-not-found,no-redef]
+    import watchdog  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as _signal
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
-    from tongs.core.annotations import NoReturn, TypeAlias
-
-    # Everything is plain data that marshal can carry to the fork server.
-    RequestData: TypeAlias = tuple[
-        list[bytes], dict[bytes, bytes], list[bytes], bytes, list[tuple[int, int]]
-    ]
+    from tongs.core.annotations import NoReturn
+    from tongs.sandbox.confine import Jail
 else:
     import _signal  # the public module builds enums, which costs half an interpreter start
 
@@ -37,296 +43,201 @@ SIGTERM: int = _signal.SIGTERM
 # What the kernel shows as the name of a supervisor.
 NAME = b"tongs-call"
 
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
-PR_SET_NO_NEW_PRIVS = 38
-
-# Status messages, each one atomic write. ACCEPTED: from here on the payload may have run.
-ACCEPTED = b"A\n"
-FAILED = b"F"
+# What Tongs sends besides requests.
+KILL = payload.KILL
+# What it gets. ACCEPTED: from here on the payload may have run.
+READY = b"R"
+ACCEPTED = payload.ACCEPTED
+FAILED = payload.FAILED
 ENDED = b"E"
 
-# Steps a payload goes through before it is the program; FAILED names one of them.
-STEP_SUPERVISE = b"supervise"
-STEP_DIRECTORY = b"directory"
-STEP_PRIVILEGES = b"privileges"
-STEP_LIMITS = b"limits"
-STEP_START = b"start"
+# Why a payload had to go; else the name of the limit that its tree has passed.
+ORDERED = b"ordered"
+
+# A supervisor that nobody has used for so long ends itself.
+IDLE = 60_000
 
 
-class Request:
-    """One payload. `candidates` are the paths to try, in the order of its own PATH."""
+def start(jail: Jail, channel: int, groups: Sequence[str] = ()) -> int:
+    """Fork the supervisor of a session; its pid. Where that fails, the channel is told, and 0.
 
-    __slots__ = ("argv", "candidates", "cwd", "environment", "limits")
-
-    def __init__(
-        self,
-        argv: list[bytes],
-        environment: dict[bytes, bytes],
-        candidates: list[bytes],
-        cwd: bytes,
-        limits: list[tuple[int, int]],
-    ) -> None:
-        self.argv = argv
-        self.environment = environment
-        self.candidates = candidates
-        self.cwd = cwd
-        self.limits = limits
-
-    def data(self) -> RequestData:
-        return (self.argv, self.environment, self.candidates, self.cwd, self.limits)
-
-
-def supervise(request: Request, descriptors: Sequence[int], parent: int) -> NoReturn:
-    """Be the supervisor of one payload, from the fork to the exit.
-
-    Called in a freshly forked process with all signals blocked. `descriptors` are the payload's
-    stdin, stdout and stderr, then control and status.
+    Must be called in a process with one thread and all signals blocked.
     """
+    user, group = os.geteuid(), os.getegid()
     try:
-        woken = prepare(parent, descriptors)
-        run(request, descriptors, woken)
-    finally:
-        os._exit(1)
-
-
-def prepare(parent: int, kept: Collection[int]) -> int:
-    """Make this process ready to supervise, before it knows what; a descriptor of its signals."""
-    # A collection would run finalisers that belong to the process this one is a copy of.
-    gc.disable()
-    close_all_but(kept)
-    os.setsid()
-    _take_name()
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
-    woken = wake_on(SIGCHLD, SIGTERM)
-    prctl(PR_SET_PDEATHSIG, SIGTERM)
-    if os.getppid() != parent:
-        os._exit(1)
-    return woken
-
-
-def _take_name() -> None:
-    """A name by which `ancestry` knows that a process was started by a tool."""
-    try:
-        descriptor = os.open("/proc/self/comm", os.O_WRONLY)
-    except OSError:
-        return
-    os.write(descriptor, NAME)
-    os.close(descriptor)
-
-
-def run(request: Request, descriptors: Sequence[int], woken: int) -> NoReturn:
-    """Run the payload to its end, kill what is left of its tree, report, exit."""
-    stdin, stdout, stderr, control, status = _above_standard(descriptors)
-    os.write(status, ACCEPTED)
-    payload = os.fork()
-    if payload == 0:
-        _become(request, (stdin, stdout, stderr), status)
-    for descriptor in (stdin, stdout, stderr):
-        os.close(descriptor)
-    ended = _wait(payload, control, woken)
-    killed = payload not in ended
-    ended.update(kill_tree())
-    os.write(status, b"%s %d %d\n" % (ENDED, ended[payload], killed))
-    os._exit(0)
-
-
-def kill_tree(spare: Collection[int] = ()) -> dict[int, int]:
-    """Kill and reap every descendant of this process but `spare` and theirs; wait statuses by pid.
-
-    Only a subreaper gets hold of daemons. Everything is stopped before anything is killed, since a
-    process that sees its child die could start another.
-    """
-    ended: dict[int, int] = {}
-    children = _children_reader()
-    me = os.getpid()
-    while True:
-        if not spare and reap(ended):
-            return ended
-        roots = [pid for pid in children(me) if pid not in spare]
-        if not roots:
-            if spare:
-                return ended
-            # The kernel's list can miss a child while another one exits; look again shortly.
-            select.poll().poll(5)
-            continue
-        stopped: set[int] = set()
-        while fresh := _tree(roots, children) - stopped:
-            _signal_all(fresh, _signal.SIGSTOP)
-            stopped |= fresh
-        _signal_all(stopped, _signal.SIGKILL)
-        for root in roots:
-            try:  # noqa: SIM105 - contextlib costs more to import than this file
-                ended[root] = os.waitpid(root, 0)[1]
-            except ChildProcessError:
-                pass
-
-
-def children_of_this_process() -> list[int]:
-    return _children_reader()(os.getpid())
-
-
-def prctl(option: int, value: int) -> None:
-    """prctl(2). Raises OSError where it is refused."""
-    if not _prctl:
-        _prctl.append(_find_prctl())
-    if _prctl[0](option, value) != 0:
-        raise OSError(errno.EPERM, f"prctl({option}) refused")
-
-
-# Found once, before a fork, and inherited by the child.
-_prctl: list[Callable[[int, int], int]] = []
-
-
-def _find_prctl() -> Callable[[int, int], int]:
-    try:
-        # `ctypes` builds classes for every C type, which costs seven times what its core does.
-        import _ctypes  # noqa: PLC0415 - loads a shared library, needed only where processes start
-
-        address = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: this program
-        call = _ctypes.call_function
-        return lambda option, value: int(call(address, (option, value, 0, 0, 0)))
-    except (ImportError, AttributeError, OSError):
-        import ctypes  # noqa: PLC0415 - heavy, and only where its private core changed
-
-        function = ctypes.CDLL(None).prctl
-        return lambda option, value: int(function(option, value, 0, 0, 0))
-
-
-def _become(request: Request, standard: Sequence[int], status: int) -> NoReturn:
-    """Turn this process into the payload, or say which step failed and exit."""
-    step = STEP_SUPERVISE
-    number = 0
-    try:
-        supervisor = os.getppid()
-        prctl(PR_SET_PDEATHSIG, _signal.SIGKILL)
-        if os.getppid() != supervisor:
-            os._exit(127)
-        os.setsid()
-        for target, descriptor in enumerate(standard):
-            os.dup2(descriptor, target)
-        step = STEP_DIRECTORY
-        os.chdir(request.cwd)
-        step = STEP_PRIVILEGES
-        prctl(PR_SET_NO_NEW_PRIVS, 1)
-        step = STEP_LIMITS
-        for limit, value in request.limits:
-            _lower(limit, value)
-        step = STEP_START
-        _execute(request)
+        # The C library's fork cannot make namespaces, and one made later would not hold its maker.
+        pid = kernel.clone(jail.namespaces) if jail.namespaces else os.fork()
     except OSError as error:
-        number = error.errno or 0
-    except MemoryError:
-        number = errno.ENOMEM
-    finally:
-        # The status pipe closes by itself when the program starts, so only failures come here.
-        os.write(status, b"%s %s %d\n" % (FAILED, step, number))
-        os._exit(127)
-
-
-def _execute(request: Request) -> None:
-    """As execvpe: the first candidate that can run; else the most telling error."""
-    telling = errno.ENOENT
-    for path in request.candidates:
+        # A copy: the channel itself is closed by whoever opened it.
+        told = packets.end(os.dup(channel))
+        packets.send(told, b"%s %s %d" % (FAILED, confine.NAMESPACES, error.errno or 0))
+        told.close()
+        return 0
+    if pid == 0:
         try:
-            os.execve(path, request.argv, request.environment)
-        except OSError as error:
-            if error.errno in (errno.EACCES, errno.ELOOP):
-                telling = errno.EACCES
-            elif error.errno not in (errno.ENOENT, errno.ENOTDIR):
-                raise
-    raise OSError(telling, os.strerror(telling))
+            Supervisor(jail, channel, user, group).serve(groups)
+        finally:
+            os._exit(1)
+    if user == 0 and any(jail.watched):
+        # The kernel does not count the processes of root, so the watchdog must not be outrun.
+        watchdog.take_precedence(pid)
+    return pid
 
 
-def _lower(limit: int, value: int) -> None:
-    """Set a resource limit, never above what this process was itself given."""
-    hard = resource.getrlimit(limit)[1]
-    if hard != resource.RLIM_INFINITY:
-        value = min(value, hard)
-    resource.setrlimit(limit, (value, value))
+class Supervisor:
+    """One session, from the fork to the exit."""
 
+    def __init__(self, jail: Jail, channel: int, user: int, group: int) -> None:
+        # A collection would run finalisers that belong to the process this one is a copy of.
+        gc.disable()
+        self._jail = jail
+        self._user, self._group = user, group
+        self._channel = packets.end(_alone_with(channel))
+        self._woken = -1
+        self._ruleset = -1
+        self._payload = 0
+        self._dismissed = False
 
-def _wait(payload: int, control: int, woken: int) -> dict[int, int]:
-    """Wait statuses of what has ended once the payload is over or has to be killed."""
-    ended: dict[int, int] = {}
-    poller = select.poll()
-    poller.register(control, select.POLLIN)
-    poller.register(woken, select.POLLIN)
-    while True:
-        ready = [descriptor for descriptor, _ in poller.poll()]
-        signals = os.read(woken, 512) if woken in ready else b""
-        reap(ended)
-        if payload in ended or control in ready or _signal.SIGTERM in signals:
-            return ended
-        ended.clear()
+    def serve(self, groups: Sequence[str]) -> NoReturn:
+        try:
+            proxy = self._prepare(groups)
+            link = self._fork_payload()
+        except confine.Failed as failed:
+            self._say(b"%s %s %d" % (FAILED, failed.step, failed.number))
+            os._exit(1)
+        self._say(READY, proxy)
+        for descriptor in proxy:
+            os.close(descriptor)
+        if self._is_taken(link):
+            self._attend()
+            while self._is_wanted() and self._is_taken(self._fork_payload()):
+                self._attend()
+        self._kill()
+        os._exit(0)
 
+    def _prepare(self, groups: Sequence[str]) -> list[int]:
+        """Make the world. What has to be handed to Tongs: the listening socket of a proxy."""
+        os.setsid()
+        _take_name()
+        _forget_arguments()
+        _be_first_to_go()
+        self._woken = wake_on(SIGCHLD, SIGTERM)
+        confine.enter_groups(groups)
+        self._ruleset = confine.make_world(self._jail, self._user, self._group)
+        proxy = [confine.listen_inside()] if self._jail.proxy else []
+        confine.give_up_privileges(self._jail)
+        if self._jail.namespaces:
+            # The kernel ends a namespace with its first process, so there is nothing to do first.
+            kernel.prctl(kernel.PR_SET_PDEATHSIG, _signal.SIGKILL)
+            kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+        else:
+            kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+            kernel.prctl(kernel.PR_SET_PDEATHSIG, SIGTERM)
+        # Whoever started this process may be gone already. What matters is that Tongs is there.
+        if self._events({self._channel.fileno(): 0}, 0):
+            os._exit(1)
+        return proxy
 
-def reap(ended: dict[int, int]) -> bool:
-    """Collect what is over; True when this process has no children left."""
-    try:
+    def _fork_payload(self) -> int:
+        """A payload that reads the next request; a descriptor that says when it has one."""
+        taken, take = os.pipe()
+        self._payload = os.fork()
+        if self._payload == 0:
+            os.close(taken)
+            payload.wait_and_become(self._jail, self._ruleset, self._channel, take)
+        os.close(take)
+        return taken
+
+    def _is_taken(self, link: int) -> bool:
+        """Whether the payload got a request; else it is dead, or nobody wants this session.
+
+        A request that a dead one left unread must not be run by another: Tongs repeats it.
+        """
+        watched = {link: select.POLLIN, self._channel.fileno(): 0}
+        try:
+            while not self._dismissed:
+                events = self._events(watched, IDLE)
+                if link in events:
+                    return bool(os.read(link, 1))
+                if not events or self._channel.fileno() in events:
+                    return False
+            return False
+        finally:
+            os.close(link)
+
+    def _is_wanted(self) -> bool:
+        """Whether another request is there; it is left for the payload to read."""
+        while not self._dismissed:
+            if self._channel.fileno() in self._events({self._channel.fileno(): select.POLLIN}):
+                message = packets.peek(self._channel)
+                if message is None:
+                    return False
+                if message != KILL:
+                    return True
+                packets.receive(self._channel)  # it came when the payload was over already
+        return False
+
+    def _attend(self) -> None:
+        """Wait for the end of the payload, end all it has left, and report."""
+        ended, reason = self._wait()
+        ended.update(self._kill())
+        self._say(b"%s %d %s" % (ENDED, ended[self._payload], reason))
+
+    def _events(self, watched: dict[int, int], timeout: int | None = None) -> dict[int, int]:
+        """What of `watched` and the signals is there; the signals are taken in."""
+        poller = select.poll()
+        poller.register(self._woken, select.POLLIN)
+        for descriptor, mask in watched.items():
+            poller.register(descriptor, mask)
+        events = dict(poller.poll(timeout))
+        if self._woken in events and SIGTERM in os.read(self._woken, 512):
+            self._dismissed = True
+        return events
+
+    def _wait(self) -> tuple[dict[int, int], bytes]:
+        """Wait statuses once the payload is over or has to go, and in this case why."""
+        ended: dict[int, int] = {}
+        watched = any(self._jail.watched)
+        dog = watchdog.Watchdog(*self._jail.watched, self._members, self._stored)
+        channel = self._channel.fileno()
+        # A payload may be over before anybody waits for it, and the signal that said so taken in.
+        events = {self._woken: select.POLLIN}
         while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return False
-            ended[pid] = status
-    except ChildProcessError:
-        return True
+            tree.reap(ended)
+            if self._payload in ended:
+                return ended, b""
+            if channel in events or self._dismissed:
+                # An order to kill, or Tongs is gone; it sends nothing else meanwhile.
+                return ended, ORDERED
+            # By the clock: signals that keep coming must not keep it from looking.
+            if watched and not dog.wait() and (exceeded := dog.check()):
+                return ended, exceeded
+            ended.clear()
+            timeout = dog.wait() if watched else None
+            events = self._events({channel: select.POLLIN}, timeout)
 
+    def _kill(self) -> dict[int, int]:
+        return tree.kill_namespace() if self._jail.namespaces else tree.kill_tree()
 
-def _tree(roots: Iterable[int], children: Callable[[int], list[int]]) -> set[int]:
-    found: set[int] = set()
-    pending = list(roots)
-    while pending:
-        pid = pending.pop()
-        if pid not in found:
-            found.add(pid)
-            pending.extend(children(pid))
-    return found
+    def _members(self) -> set[int]:
+        if self._jail.namespaces:
+            return {int(name) for name in os.listdir("/proc") if name.isdigit()} - {1}
+        reader = tree.children_reader()
+        me = os.getpid()
+        return tree.descendants([me], reader) - {me}
 
+    def _stored(self) -> int:
+        """What the call keeps in its private root, which is memory, too."""
+        if not self._jail.namespaces:
+            return 0
+        facts = os.statvfs("/")
+        return (facts.f_blocks - facts.f_bfree) * facts.f_frsize
 
-def _children_reader() -> Callable[[int], list[int]]:
-    me = os.getpid()
-    return _listed_children if os.path.exists(f"/proc/{me}/task/{me}/children") else _scanned()
-
-
-def _listed_children(pid: int) -> list[int]:
-    found: list[int] = []
-    try:
-        # A child belongs to the thread that forked it.
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as listed:
-                found.extend(map(int, (listed.read() or b"").split()))
-    except OSError:
-        pass  # it is gone, or just going
-    return found
-
-
-def _scanned() -> Callable[[int], list[int]]:
-    """For kernels built without the list of children: every process, by its parent."""
-
-    def children(pid: int) -> list[int]:
-        found = []
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                try:
-                    with open(f"/proc/{name}/stat", "rb", buffering=0) as stat:
-                        text = stat.read() or b""
-                except OSError:
-                    continue
-                # The name before it may hold spaces and brackets of its own.
-                if int(text.rpartition(b")")[2].split()[1]) == pid:
-                    found.append(int(name))
-        return found
-
-    return children
-
-
-def _signal_all(pids: Iterable[int], number: int) -> None:
-    for pid in pids:
-        try:  # noqa: SIM105 - as above
-            os.kill(pid, number)
+    def _say(self, message: bytes, descriptors: Sequence[int] = ()) -> None:
+        try:  # noqa: SIM105 - contextlib costs more to import than this file
+            packets.send(self._channel, message, descriptors)
         except OSError:
-            pass  # already gone
+            pass  # Tongs is gone, which the next poll tells as well
 
 
 def wake_on(*signals: int) -> int:
@@ -347,16 +258,17 @@ def wake_on(*signals: int) -> int:
     return reading
 
 
-def _above_standard(descriptors: Sequence[int]) -> list[int]:
-    """The same files at numbers above 2, where dup2 onto the standard ones cannot hit them."""
-    if min(descriptors) > 2:
-        return list(descriptors)
-    import fcntl  # noqa: PLC0415 - only where Tongs itself was started with closed descriptors
+def _alone_with(channel: int) -> int:
+    """Close every other descriptor; the standard ones lead nowhere. The number it has then."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    if channel <= 2:
+        import fcntl  # noqa: PLC0415 - only where Tongs itself was started with closed descriptors
 
-    return [
-        number if number > 2 else fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3)
-        for number in descriptors
-    ]
+        channel = fcntl.fcntl(channel, fcntl.F_DUPFD_CLOEXEC, 3)
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+    close_all_but((0, 1, 2, channel))
+    return channel
 
 
 def close_all_but(kept: Collection[int]) -> None:
@@ -369,3 +281,40 @@ def close_all_but(kept: Collection[int]) -> None:
             os.close(number)
         except OSError:
             pass  # the one that listed the folder
+
+
+def _take_name() -> None:
+    """A name by which `ancestry` knows that a process was started by a tool."""
+    _written("/proc/self/comm", NAME)
+
+
+def _forget_arguments() -> None:
+    """What the process that was copied was started with is not for the call to read."""
+    try:
+        with open("/proc/self/stat", "rb", buffering=0) as file:
+            fields = (file.read() or b"").rpartition(b")")[2].split()
+        # arg_start and arg_end, as proc(5) counts them; two fields come before the bracket.
+        start, end = int(fields[45]), int(fields[46])
+        with open("/proc/self/mem", "r+b", buffering=0) as memory:
+            memory.seek(start)
+            memory.write(bytes(end - start))
+    except (OSError, IndexError, ValueError):
+        pass  # they are the tool's own most of the time
+
+
+def _be_first_to_go() -> None:
+    """When memory runs out, a tool goes before what people work with."""
+    _written("/proc/self/oom_score_adj", b"1000")
+
+
+def _written(path: str, data: bytes) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, data)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)

@@ -13,6 +13,7 @@ _DIFFERING = """
 acct                163  89
 add_key             248 217
 adjtimex            159 171
+bind                 49 200
 bpf                 321 280
 capget              125  90
 capset              126  91
@@ -35,6 +36,7 @@ fchmod               91  52
 fchmodat            268  53
 fchown               93  55
 fchownat            260  54
+fcntl                72  25
 finit_module        313 273
 fremovexattr        199  16
 fsetxattr           190   7

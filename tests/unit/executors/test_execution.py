@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tongs import ErrorCode, ToolCall
+from tongs.core.errors import BlockedBy
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Project
@@ -142,9 +144,69 @@ def test_working_directory_starts_at_the_project(project: Project) -> None:
 
 
 def test_home_in_working_directory(project: Project) -> None:
-    result = project.define_and_run("bash: pwd\nworking-directory: '~'\n")
+    (project.home.parent / "data").mkdir()
+
+    result = project.define_and_run("bash: pwd\nworking-directory: ~/data\n")
+
+    assert result.output == f"{project.home.parent}/data\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "line"),
+    [
+        ("'~'", '{fs: {read: [., "~"], write: [.]}}'),
+        ("~/.ssh", "{fs: {read: [., ~/.ssh], write: [.]}}"),
+        ("link", "{fs: {read: [., ~/.ssh], write: [.]}}"),
+        ("/etc", "{fs: {read: [., /etc], write: [.]}}"),
+        ("..", "{fs: {read: [., ABOVE], write: [.]}}"),
+    ],
+)
+def test_folder_that_no_tag_grants_is_refused_with_the_line_that_does(
+    project: Project, folder: str, line: str
+) -> None:
+    (project.home.parent / ".ssh").mkdir()
+    (project.root / "link").symlink_to(project.home.parent / ".ssh")
+
+    error = project.define_and_run(
+        f"bash: touch ran\ntags: [write]\nworking-directory: {folder}\n"
+    ).error
+
+    assert error is not None
+    assert (error.code, error.blocked_by) == (ErrorCode.INVALID_PATH, BlockedBy.PERMISSION)
+    assert set(error.details["allowed"]) == {str(project.root)}
+    line = line.replace("ABOVE", str(project.root.parent))
+    assert error.details["hint"] == (
+        f"to grant it, write in {project.tools}/t.yaml: permissions: {line}"
+    )
+
+
+def test_folder_that_permissions_grant_is_worked_in(project: Project) -> None:
+    result = project.define_and_run(
+        "bash: pwd\nworking-directory: '~'\npermissions: {fs: {read: ['~']}}\n"
+    )
 
     assert result.output == f"{project.home.parent}\n"
+
+
+def test_default_directory_is_never_refused(project: Project) -> None:
+    for more in ("", "working-directory: .\n"):
+        result = project.define_and_run(f"bash: pwd\n{more}permissions: {{}}\n")
+        assert result.output == f"{project.root}\n"
+
+
+def test_folder_beyond_the_callers_limits_is_refused_with_the_callers_line(
+    project: Project,
+) -> None:
+    (project.home.parent / "data").mkdir()
+    project.write("inner", "bash: pwd\nworking-directory: ~/data\n")
+
+    error = project.define_and_run("steps: [{name: s, tool: inner}]\n").error
+
+    assert error is not None
+    assert (error.code, error.blocked_by) == (ErrorCode.INVALID_PATH, BlockedBy.CEILING)
+    assert error.details["hint"] == (
+        "to grant it, write in the definition of t: permissions: {fs: {read: [~/data]}}"
+    )
 
 
 def test_caller_cannot_leave_through_the_working_directory(project: Project) -> None:
@@ -282,13 +344,14 @@ def test_step_may_have_a_shorter_timeout(project: Project) -> None:
 
 
 def test_scratch_is_shared_by_the_steps_and_gone_afterwards(project: Project) -> None:
-    result = project.define_and_run(
-        "steps:\n  - bash: echo kept > $TMPDIR/x; echo $TMPDIR\n  - bash: cat $TMPDIR/x\n"
-    )
+    name = f"scratch-{os.urandom(8).hex()}"
+    text = f"steps:\n  - bash: echo kept > $TMPDIR/{name}\n  - bash: cat $TMPDIR/{name}\n"
+    result = project.define_and_run(text)
 
-    scratch = Path(result.metadata["steps"][0]["stdout"].strip())
     assert result.output == "kept\n"
-    assert not scratch.exists()
+    assert not Path("/tmp", name).exists()
+    again = project.define_and_run(f"bash: test -e $TMPDIR/{name} || echo gone\n")
+    assert again.output == "gone\n"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import select
 from collections.abc import Coroutine, Sequence
@@ -10,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tongs.core.execution import Command, Completed, Event, Policy, Session, SpoolOpener, Waiter
+from tongs.core.execution import (
+    Command,
+    Completed,
+    Event,
+    Observer,
+    Policy,
+    Session,
+    SpoolOpener,
+    Waiter,
+)
 from tongs.core.permissions import Limits, Permissions
 from tongs.sandbox import create
 from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
@@ -18,6 +28,15 @@ from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
 T = TypeVar("T")
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
+
+# Starts a daemon that holds a lock on the file named by $1, says so, and waits for "$1.seen".
+LOCKING_DAEMON = """
+setsid bash -c 'exec 9> "$0"; flock 9; touch "$0.held"; exec sleep 300' "$1" \
+    </dev/null >/dev/null 2>&1 &
+until [ -e "$1.held" ]; do sleep 0.01; done
+echo ready
+until [ -e "$1.seen" ]; do sleep 0.01; done
+"""
 
 # Starts a daemon in a session of its own, writes its pid to the file named by $1, and says so.
 DAEMON = """
@@ -58,6 +77,7 @@ class World:
     loop: bool = False
     temp_root: str = "/tmp"
     spool: SpoolOpener | None = None
+    permissions: Permissions = field(default_factory=Permissions)
     _opened: list[Session] = field(default_factory=list)
     _sandbox: Any = None
 
@@ -66,19 +86,30 @@ class World:
             self._sandbox = create(
                 self.key, direct=self.direct, spool=self.spool, temp_root=self.temp_root
             )
-        policy = Policy(Permissions(), limits or Limits(), "/", "call-1")
+        policy = Policy(self.permissions, limits or Limits(), "/", "call-1")
         chosen = waiter or (LoopWaiter() if self.loop else BlockingWaiter())
         session: Session = self._sandbox.open(policy, chosen)
         self._opened.append(session)
         return session
 
-    def run(self, wanted: Command, limits: Limits | None = None) -> Completed:
-        work = self.session(limits).run(wanted, ignore)
+    def run(
+        self, wanted: Command, limits: Limits | None = None, observe: Observer | None = None
+    ) -> Completed:
+        """One command in a session of its own, as a call is."""
+        session = self.session(limits)
+        try:
+            return self.step(session, wanted, observe)
+        finally:
+            session.close()
+
+    def step(self, session: Session, wanted: Command, observe: Observer | None = None) -> Completed:
+        """One command among others of the same session."""
+        work = session.run(wanted, observe or ignore)
         return asyncio.run(work) if self.loop else driven(work)
 
     @property
     def fork_server(self) -> Any:
-        return self._sandbox._launcher
+        return self._sandbox._kept._launcher
 
     def close(self) -> None:
         for session in self._opened:
@@ -102,6 +133,16 @@ def is_alive(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def is_locked(file: Path) -> bool:
+    """Whether a process holds a lock on it: unlike a pid, a lock means the same everywhere."""
+    with file.open("rb") as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
 
 
 def dies_within(pid: int, seconds: float) -> bool:

@@ -55,6 +55,8 @@ CLONE = {"x86_64": 56, "aarch64": 220}
 IOCTL = {"x86_64": 16, "aarch64": 29}
 SOCKET = {"x86_64": 41, "aarch64": 198}
 SOCKETPAIR = {"x86_64": 53, "aarch64": 199}
+BIND = {"x86_64": 49, "aarch64": 200}
+FCNTL = {"x86_64": 72, "aarch64": 25}
 SETPRIORITY = {"x86_64": 141, "aarch64": 140}
 IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 TRUNCATE = {"x86_64": 76, "aarch64": 45}
@@ -62,6 +64,8 @@ OPEN = {"x86_64": 2}
 OPENAT = {"x86_64": 257, "aarch64": 56}
 OPENAT2 = 437
 
+# F_SETLEASE, F_SETDELEG.
+LEASES = {1024, 1040}
 TERMINAL = {0x5412, 0x541C}
 SNAPSHOTS = {
     0x50009401, 0x50009417, 0x5000940E, 0x50009418, 0x5000940F, 0x5000943F, 0x4008941A
@@ -124,12 +128,21 @@ class Case:
             return self._no_socket(first, second % 16, third)
         if number == SOCKETPAIR[machine]:
             return first != 1 or (second % 16 not in (1, 5) and 1 not in self.families)
-        if number == SETPRIORITY[machine]:
-            return self.strict and (first, second) != (0, 0)
-        if number == IOPRIO_SET[machine]:
-            return self.strict and (first, second) != (1, 0)
-        if number in SELF_ONLY[machine]:
-            return self.strict and first != 0
+        if number == BIND[machine]:
+            return not self.families
+        if number == FCNTL[machine]:
+            return second in LEASES
+        return self._of_another(number, first, second) or self._loses(number, second, third)
+
+    def _of_another(self, number: int, first: int, second: int) -> bool:
+        if number == SETPRIORITY[self.machine]:
+            return (first, second) != (0, 0)
+        if number == IOPRIO_SET[self.machine]:
+            return (first, second) != (1, 0)
+        return number in SELF_ONLY[self.machine] and first != 0
+
+    def _loses(self, number: int, second: int, third: int) -> bool:
+        machine = self.machine
         if number == OPENAT[machine]:
             return self._empties(third)
         if number == OPEN.get(machine):
@@ -226,7 +239,14 @@ def test_control_codes_are_compared_by_their_lower_half(case: Case) -> None:
 
 
 @every_case
-def test_only_the_caller_itself_is_a_target_without_namespaces(case: Case) -> None:
+def test_files_are_locked_and_copied_but_never_leased(case: Case) -> None:
+    commands = {*range(2048), *(lease ^ 1 << bit for lease in LEASES for bit in range(32))}
+    calls = ((FCNTL[case.machine], 3, code | upper) for code, upper in product(commands, UPPER))
+    assert differences(case, calls) == {}
+
+
+@every_case
+def test_only_the_caller_itself_is_a_target(case: Case) -> None:
     values = (0, 1, 2, 3, 1000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
     targets = [value | upper for value, upper in product(values, UPPER)]
     by_kind = (SETPRIORITY[case.machine], IOPRIO_SET[case.machine])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -219,12 +220,9 @@ def test_calls_newer_than_the_tables_do_not_exist() -> None:
     assert perform(act, NO_NETWORK, numbers=[470, 471, 600]) == ["ENOSYS"] * 3
 
 
-def test_without_namespaces_only_the_own_process_is_changed() -> None:
+def test_only_the_own_process_is_changed() -> None:
     act = """
 other = given["other"]
-def share():
-    made = call(given["shmget"], 0, 4096, 0o600)
-    return made if isinstance(made, str) else call(given["shmctl"], made, 0, 0)
 found = {
     "own limits": attempt(lambda: resource.prlimit(0, resource.RLIMIT_CORE, (0, 0))),
     "other limits": attempt(lambda: resource.prlimit(other, resource.RLIMIT_CORE)),
@@ -232,12 +230,13 @@ found = {
     "priority of the group": attempt(lambda: os.setpriority(os.PRIO_PGRP, 0, 19)),
     "processors": attempt(lambda: os.sched_setaffinity(0, os.sched_getaffinity(0))),
     "other processors": attempt(lambda: os.sched_setaffinity(other, os.sched_getaffinity(0))),
-    "shared memory": share(),
+    "input and output": call(given["ioprio_set"], 1, 0, 3 << 13),
+    "input and output of others": call(given["ioprio_set"], 1, other, 3 << 13),
 }
 """
     with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE) as other:
-        free = perform(act, NO_NETWORK, **CALLS, other=other.pid)
-        bound = perform(act, STRICT, **CALLS, other=other.pid)
+        free = perform(act, UNFILTERED, **CALLS, other=other.pid)
+        bound = [perform(act, code, **CALLS, other=other.pid) for code in (NO_NETWORK, STRICT)]
     refused = {
         "own limits": "done",
         "other limits": "EPERM",
@@ -245,10 +244,49 @@ found = {
         "priority of the group": "EPERM",
         "processors": "done",
         "other processors": "EPERM",
-        "shared memory": "EPERM",
+        "input and output": 0,
+        "input and output of others": "EPERM",
     }
-    assert bound == refused
-    assert free == dict.fromkeys(refused, "done") | {"shared memory": 0}
+    assert bound == [refused, refused]
+    done = dict.fromkeys(refused, "done")
+    assert free == done | {"input and output": 0, "input and output of others": 0}
+
+
+def test_without_namespaces_no_memory_is_shared_with_others() -> None:
+    act = """
+made = call(given["shmget"], 0, 4096, 0o600)
+found = made if isinstance(made, str) else call(given["shmctl"], made, 0, 0)
+"""
+    answers = [perform(act, code, **CALLS) for code in (NO_NETWORK, STRICT)]
+    assert answers == [0, "EPERM"]
+
+
+def test_a_file_is_locked_but_not_leased(tmp_path: Path) -> None:
+    act = """
+with open(given["path"]) as file:
+    found = [
+        call(given["fcntl"], file.fileno(), command, fcntl.F_RDLCK)
+        for command in (1024, 1 << 32 | 1024)
+    ]
+    found += [attempt(lambda: fcntl.lockf(file, fcntl.LOCK_SH)), fcntl.fcntl(file, 1025)]
+"""
+    path = tmp_path / "file"
+    path.write_text("")
+    leased, locked = [0, 0, "done", fcntl.F_RDLCK], ["EPERM", "EPERM", "done", fcntl.F_UNLCK]
+    answers = [perform(act, code, path=str(path), **CALLS) for code in (UNFILTERED, NO_NETWORK)]
+    assert answers == [leased, locked]
+
+
+def test_without_network_an_end_of_a_pair_takes_no_name() -> None:
+    act = """
+ends = socket.socketpair()
+found = attempt(lambda: ends[0].bind("\\0" + given["name"]))
+"""
+    name = f"tongs-test-{os.getpid()}"
+    answers = [perform(act, code, name=name) for code in (UNFILTERED, NO_NETWORK, STRICT)]
+    assert answers == ["done", "EPERM", "EPERM"]
+    given = filtered((AF_UNIX,)), NETWORK
+    assert [perform(act, code, name=name) for code in given] == ["done", "done"]
 
 
 METADATA = """

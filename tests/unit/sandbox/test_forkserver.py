@@ -23,6 +23,7 @@ from tests.unit.sandbox.running import (
 )
 
 from tongs.core.errors import ErrorCode, ToolError
+from tongs.sandbox import KEYS
 from tongs.sandbox.waiting import LoopWaiter
 
 
@@ -67,7 +68,10 @@ def test_it_has_an_empty_environment_one_thread_and_no_descriptor_of_ours(
     assert str(tmp_path / "secret") not in opened
 
 
-def test_it_is_started_again_when_it_was_killed(server: World) -> None:
+@pytest.mark.parametrize("key", KEYS)
+def test_it_is_started_again_when_it_was_killed(server: World, key: str) -> None:
+    """Also where supervisors of the old one wait, which follow it at any moment."""
+    server.key = key
     server.run(command("true"))
     first = server_pid(server)
     os.kill(first, signal.SIGKILL)
@@ -242,9 +246,10 @@ def test_eight_threads_may_run_commands_at_once(server: World) -> None:
 
 def test_fifty_commands_may_run_at_once_on_one_loop(server: World) -> None:
     async def run_all() -> list[bytes]:
-        session = server.session(waiter=LoopWaiter())
         runs = [
-            session.run(bash('cat; echo "$1"', str(number), stdin=b"in "), ignore)
+            server.session(waiter=LoopWaiter()).run(
+                bash('cat; echo "$1"', str(number), stdin=b"in "), ignore
+            )
             for number in range(50)
         ]
         return [completed.stdout for completed in await asyncio.gather(*runs)]
@@ -254,9 +259,9 @@ def test_fifty_commands_may_run_at_once_on_one_loop(server: World) -> None:
 
 def test_thirty_of_fifty_commands_may_be_cancelled_at_random_moments(server: World) -> None:
     async def run_all() -> list[object]:
-        session = server.session(waiter=LoopWaiter())
+        command = bash("sleep 0.05; echo end")
         tasks = [
-            asyncio.create_task(session.run(bash("sleep 0.05; echo end"), ignore))
+            asyncio.create_task(server.session(waiter=LoopWaiter()).run(command, ignore))
             for _ in range(50)
         ]
         for number, task in enumerate(tasks):

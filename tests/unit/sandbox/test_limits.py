@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.unit.sandbox.running import World, bash, command
 
 from tongs.core.permissions import Limits
-from tongs.sandbox.limits import resource_limits, threads_of
+from tongs.sandbox.linux import resource_limits, threads_of
 
 SHOW_LIMITS = "ulimit -H -c; ulimit -H -f; ulimit -H -n; ulimit -H -t; ulimit -H -d"
 
@@ -100,14 +100,14 @@ def test_cpu_time_beyond_the_limit_ends_the_payload(world: World) -> None:
 
 
 def test_an_ordinary_user_may_start_so_many_processes_more() -> None:
-    given = dict(resource_limits(Limits(processes=5), root=False))
+    given = dict(resource_limits(Limits(processes=5), started=threads_of(os.getuid())))
 
     assert given[resource.RLIMIT_NPROC] >= threads_of(os.getuid()) + 5 - 50
     assert given[resource.RLIMIT_NPROC] > 5
 
 
 def test_root_is_not_given_a_limit_that_the_kernel_ignores() -> None:
-    assert resource.RLIMIT_NPROC not in dict(resource_limits(Limits(), root=True))
+    assert resource.RLIMIT_NPROC not in dict(resource_limits(Limits(), started=None))
 
 
 def test_threads_of_this_user_include_this_one() -> None:

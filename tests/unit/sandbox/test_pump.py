@@ -169,7 +169,7 @@ def test_a_process_without_free_descriptors_says_so(world: World) -> None:
     session = world.session()
     driven(session.run(command("true"), ignore))
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 4, before[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 2, before[1]))
     try:
         with pytest.raises(ToolError) as caught:
             driven(session.run(command("true"), ignore))

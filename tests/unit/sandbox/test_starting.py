@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.unit.sandbox.running import World, command
 
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command
+from tongs.core.permissions import Permissions
 from tongs.sandbox.failures import start_failure
 
 
@@ -96,6 +98,73 @@ def test_a_script_whose_interpreter_is_missing(world: World, tmp_path: Path) -> 
     error = refusal(world, command(path))
 
     assert error.message.endswith("the interpreter in its first line does not exist")
+
+
+@pytest.fixture(params=["namespaces", "landlock"])
+def confined(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    (tmp_path / "seen").mkdir()
+    (tmp_path / "unseen").mkdir()
+    made = World(request.param, permissions=Permissions(read=(str(tmp_path / "seen"),)))
+    yield made
+    made.close()
+
+
+def test_a_program_that_a_confined_tool_cannot_see(confined: World, tmp_path: Path) -> None:
+    path = file(tmp_path / "unseen" / "tool", "#!/bin/sh\n", 0o700)
+
+    error = refusal(confined, command(path))
+
+    assert error.message == f"cannot start `{path}`: it may not read {path}"
+    assert error.details == {"unread": [path]}
+
+
+def test_a_program_on_the_path_that_a_confined_tool_cannot_see(
+    confined: World, tmp_path: Path
+) -> None:
+    path = file(tmp_path / "unseen" / "tool", "#!/bin/sh\n", 0o700)
+    environment = {"PATH": f"/usr/bin:{tmp_path}/seen:{tmp_path}/unseen"}
+
+    error = refusal(confined, command("tool", environment=environment))
+
+    assert error.message == f"cannot start `tool`: it may not read {path}"
+
+
+def test_a_link_to_a_program_needs_its_folder_and_what_it_leads_to(
+    confined: World, tmp_path: Path
+) -> None:
+    path = file(tmp_path / "tool", "#!/bin/sh\n", 0o700)
+    (tmp_path / "unseen" / "link").symlink_to(path)
+
+    error = refusal(confined, command(f"{tmp_path}/unseen/link"))
+
+    assert error.details == {"unread": [f"{tmp_path}/unseen", path]}
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_an_interpreter_that_a_confined_tool_cannot_see(
+    confined: World, tmp_path: Path, space: str
+) -> None:
+    interpreter = file(tmp_path / "unseen" / "interpreter", "#!/bin/sh\n", 0o700)
+    path = file(tmp_path / "seen" / "tool", f"#!{space}{interpreter} -x\n", 0o700)
+
+    assert refusal(confined, command(path)).details == {"unread": [interpreter]}
+
+
+@pytest.mark.parametrize("line", ["#!/no/such/interpreter", "#!", "#! "])
+def test_an_interpreter_that_nobody_can_see(confined: World, tmp_path: Path, line: str) -> None:
+    path = file(tmp_path / "seen" / "tool", f"{line}\n", 0o700)
+
+    error = refusal(confined, command(path))
+
+    assert "unread" not in error.details
+    assert "may not read" not in error.message
+
+
+def test_a_program_that_is_not_there_for_a_confined_tool(confined: World, tmp_path: Path) -> None:
+    missing = f"{tmp_path}/unseen/tool"
+
+    assert refusal(confined, command(missing)).message == f"cannot start `{missing}`: no such file"
+    assert refusal(confined, command("no-such")).message.endswith("not found on PATH")
 
 
 def test_arguments_longer_than_the_kernel_takes(world: World) -> None:

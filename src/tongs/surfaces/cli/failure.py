@@ -43,6 +43,8 @@ def show(console: Console, error: ToolError, *, stderr_shown: bool = False) -> N
         message = message.removesuffix(str(error.details["stderr"])).rstrip(": \n")
     refused = exit_code(error) == DENIED
     console.label("denied" if refused else "error", message, "yellow" if refused else "red")
+    if error.details.get("confined"):
+        console.label("confined", str(error.details["confined"]), "dim")
     if error.hint:
         console.hint(error.hint)
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tongs.runtime.driving import drive
+from tongs.core.driving import drive
 
 
 async def _answer() -> int:

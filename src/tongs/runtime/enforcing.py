@@ -1,0 +1,144 @@
+"""Chooses how calls are confined: by what this machine can do and what the person wants.
+
+The choice is made when a call needs it. Finding out what the machine can do takes a few processes,
+so the answer is kept in the state folder until the kernel, the user or the boot is another.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.record import replace
+from tongs.store.files import private_folder, read_whole, write_whole
+
+if TYPE_CHECKING:
+    from tongs.core.execution import Policy, Sandbox, Session, SpoolOpener, Waiter
+    from tongs.sandbox.host import Host
+    from tongs.sandbox.probe import Found
+
+STRICT = "strict"
+BEST_EFFORT = "best-effort"
+OFF = "off"
+
+# What stands for the tiers of Linux elsewhere.
+_ELSEWHERE = {"darwin": "seatbelt", "win32": "winjob"}
+# The file in the state folder.
+_ANSWER = "sandbox"
+_LARGEST_ANSWER = 64 * 1024
+
+
+class ChosenSandbox:
+    """The sandbox of a runtime. Never weaker than `enforcement` without saying so."""
+
+    def __init__(
+        self,
+        enforcement: str,
+        host: Host,
+        *,
+        direct: bool,
+        spool: SpoolOpener | None,
+        state: str,
+    ) -> None:
+        self._enforcement = enforcement
+        self._host = host
+        self._direct = direct
+        self._spool = spool
+        self._state = state
+        self._made: dict[str, Sandbox] = {}
+        self._found: Found | None = None
+
+    @property
+    def host(self) -> Host:
+        return self._host
+
+    def open(self, policy: Policy, waiter: Waiter) -> Session:
+        try:
+            return self._chosen().open(policy, waiter)
+        except ToolError as error:
+            if error.code is not ErrorCode.SANDBOX_UNAVAILABLE or self._enforcement != BEST_EFFORT:
+                raise
+            return self._back_end("limits").open(policy, waiter)
+
+    def cannot_enforce(self, policy: Policy) -> Sequence[str]:
+        try:
+            return self._chosen().cannot_enforce(policy)
+        except ToolError as error:
+            if error.code is not ErrorCode.SANDBOX_UNAVAILABLE:
+                raise
+            # What cannot be run at all needs no warning about how it would be run.
+            weaker = self._enforcement == BEST_EFFORT
+            return self._back_end("limits").cannot_enforce(policy) if weaker else ()
+
+    def close(self) -> None:
+        for made in self._made.values():
+            made.close()
+
+    def found(self, *, again: bool = False) -> Found:
+        """What this machine can enforce. `again` asks the machine, and keeps what it says."""
+        if self._found is None or again:
+            self._found = found_here(self._state, direct=self._direct, again=again)
+        return self._found
+
+    def _chosen(self) -> Sandbox:
+        if self._enforcement == OFF:
+            return self._back_end("limits")
+        if sys.platform != "linux":
+            return self._back_end(_ELSEWHERE.get(sys.platform, "limits"))
+        tier = self.found().tier
+        if not tier:
+            raise _unavailable(self.found())
+        return self._back_end(tier)
+
+    def _back_end(self, key: str) -> Sandbox:
+        if key not in self._made:
+            from tongs import sandbox  # noqa: PLC0415 - listing starts nothing
+
+            host = self._host
+            if self._found is not None:
+                host = replace(host, scratch_view=self._found.scratch_view)
+            self._made[key] = sandbox.create(key, direct=self._direct, spool=self._spool, host=host)
+        return self._made[key]
+
+
+def found_here(state: str, *, direct: bool, again: bool = False) -> Found:
+    from tongs.sandbox.probe import Found, probe, stamp  # noqa: PLC0415 - calls only
+
+    now = stamp()
+    kept = None if again else _kept(os.path.join(state, _ANSWER), now)
+    if kept is not None:
+        tier, view = kept
+        return Found(tier, scratch_view=view)
+    found = probe(direct=direct)
+    if found.tier:
+        # A machine that can do nothing is asked again each time: somebody may have mended it.
+        with suppress(OSError):
+            answer = f"{now}\n{found.tier}\n{int(found.scratch_view)}\n"
+            write_whole(os.path.join(private_folder(state), _ANSWER), answer.encode(), sync=False)
+    return found
+
+
+def _kept(path: str, now: str) -> tuple[str, bool] | None:
+    try:
+        data = read_whole(path, _LARGEST_ANSWER)
+    except OSError:
+        return None
+    lines = (data or b"").decode("utf-8", "replace").split("\n")
+    if len(lines) != 4 or lines[0] != now or lines[1] not in ("namespaces", "landlock"):
+        return None
+    return lines[1], lines[2] == "1"
+
+
+def _unavailable(found: Found) -> ToolError:
+    reasons = {answer.tier or "system": answer.problem for answer in found.answers}
+    said = "; ".join(f"{tier}: {problem}" for tier, problem in reasons.items())
+    return ToolError(
+        ErrorCode.SANDBOX_UNAVAILABLE,
+        f"this machine cannot confine a tool ({said})",
+        details={"tiers": reasons},
+        hint="`tongs doctor` tells what is missing and how to get it",
+    )

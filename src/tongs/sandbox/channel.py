@@ -1,0 +1,207 @@
+"""Tongs' end of the line to one supervisor, and supervisors that wait to be used."""
+
+from __future__ import annotations
+
+import _thread  # the public module is one that a command line never needs
+import os
+from collections.abc import Callable, Hashable
+
+from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.errors import ToolError
+from tongs.core.record import dataclass
+from tongs.sandbox import packets, supervisor
+from tongs.sandbox.confine import Jail
+from tongs.sandbox.launch import Launched, Launcher
+from tongs.sandbox.scratch import Scratch
+
+if TYPE_CHECKING:
+    from tongs.sandbox.cgroups import Group
+
+# Supervisors kept ready for a policy that is in use. One is taken while the next is being made.
+READY = 2
+# Policies for which some are kept; the one that was not used for longest gives way.
+_POLICIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """How to make the world of a session. Two with the same key make the same world."""
+
+    key: Hashable
+    # The scratch folder belongs to one session; it is made when it is first asked for.
+    draw: Callable[[Scratch], Jail]
+    # The cgroup that holds the whole session, where there is one.
+    group: Callable[[], Group] | None = None
+    temp_root: str = "/tmp"
+
+
+class Channel:
+    """A supervisor, from its start to its end."""
+
+    def __init__(
+        self, blueprint: Blueprint, launcher: Launcher, scratch: Scratch | None = None
+    ) -> None:
+        self.scratch = scratch or Scratch(blueprint.temp_root)
+        jail = blueprint.draw(self.scratch)
+        self._socket, theirs = packets.pair()
+        self._launched: Launched | None = None
+        self.group: Group | None = None
+        # What came with the report of readiness: the socket of a proxy.
+        self.descriptors: list[int] = []
+        self.said: list[list[bytes]] = []
+        self.over = False
+        try:
+            if blueprint.group is not None:
+                self.group = blueprint.group()
+            groups = () if self.group is None else self.group.procs
+            self._launched = launcher.launch(jail, theirs.fileno(), groups)
+        except BaseException:
+            self.close()
+            if self.group is not None:
+                self.group.close()
+            raise
+        finally:
+            theirs.close()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still waits. A supervisor that nobody used for a while is gone."""
+        while not self.over and self.listen():
+            pass
+        return not self.over and self._launched is not None and not self._launched.doomed
+
+    def send(self, request: bytes, descriptors: list[int]) -> None:
+        """Hand over a request. Where nobody takes it, `over` tells."""
+        self.said.clear()
+        try:
+            packets.send(self._socket, request, descriptors)
+        except OSError:
+            # Its last words, if there are any, tell why.
+            while not self.over and self.listen():
+                pass
+            self.over = True
+
+    def kill(self) -> None:
+        """Order the end of the payload and all it has started."""
+        try:
+            packets.send(self._socket, supervisor.KILL)
+        except OSError:
+            self.over = True
+
+    def listen(self) -> bool:
+        """Take in one report, if there is one."""
+        try:
+            message, descriptors = packets.receive(self._socket, wait=False)
+        except BlockingIOError:
+            return False
+        self.descriptors += descriptors
+        if message is None:
+            self.over = True
+        else:
+            self.said.append(message.split())
+        return True
+
+    def close(self) -> None:
+        """End the supervisor with everything it has started, and remove the scratch folder."""
+        self.end()
+        self.scratch.close()
+
+    def release(self) -> Scratch:
+        """The scratch folder, which is from here on somebody else's to remove."""
+        scratch, self.scratch = self.scratch, Scratch(os.devnull)
+        return scratch
+
+    def end(self) -> None:
+        """End the supervisor with everything it has started."""
+        # Only an unexpected end leaves something to look for.
+        died = self.over and not any(said[0] == supervisor.ENDED for said in self.said)
+        self.over = True
+        self._socket.close()
+        if self._launched is not None:
+            self._launched.finish(died=died)
+            self._launched = None
+        if died and self.group is not None:
+            # Those who would have killed the tree may have died together.
+            self.group.kill()
+
+
+class Pool:
+    """Hands out channels, of policies that were used before without a wait."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self._waiting: dict[Hashable, list[Channel]] = {}
+        self._leaving: list[Group] = []
+        self._lock = _thread.allocate_lock()
+        self._owner = os.getpid()
+
+    def give_back(self, channel: Channel) -> None:
+        """End a channel. Its cgroup can go when the last process in it is gone, a moment later."""
+        channel.close()
+        with self._lock:
+            leaving = [*self._leaving, *([channel.group] if channel.group is not None else [])]
+            self._leaving = []
+        left = [group for group in leaving if not group.close(patience=1)]
+        with self._lock:
+            self._leaving += left
+
+    def take(self, blueprint: Blueprint) -> Channel:
+        if os.getpid() != self._owner:
+            # A forked copy: what waits belongs to the original, and so does the lock's state.
+            self._waiting, self._leaving, self._owner = {}, [], os.getpid()
+            self._lock = _thread.allocate_lock()
+        while True:
+            with self._lock:
+                waiting = self._waiting.get(blueprint.key)
+                channel = waiting.pop(0) if waiting else None
+            if channel is None:
+                return Channel(blueprint, self._launcher)
+            if channel.alive:
+                return channel
+            self.give_back(channel)
+
+    def again(self, blueprint: Blueprint, gone: Channel) -> Channel:
+        """Another one for a session whose supervisor was gone before it was used."""
+        scratch = gone.release()
+        self.give_back(gone)
+        return Channel(blueprint, self._launcher, scratch)
+
+    def refill(self, blueprint: Blueprint) -> None:
+        """To be called when a taken channel is done with: the next call will find another."""
+        if not self._launcher.ahead:
+            return
+        with self._lock:
+            waiting = self._waiting.pop(blueprint.key, [])
+            # The newest last, so that the first is the one to give way.
+            self._waiting[blueprint.key] = waiting
+            missing = READY - len(waiting)
+            given_up = []
+            if len(self._waiting) > _POLICIES:
+                given_up = self._waiting.pop(next(iter(self._waiting)))
+        for _ in range(missing):
+            try:
+                made = Channel(blueprint, self._launcher)
+            except (OSError, ToolError):
+                break  # the call is done; if it cannot be mended, the next one will say so
+            with self._lock:
+                waiting.append(made)
+        for channel in given_up:
+            self.give_back(channel)
+
+    def close(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, {}
+        for channels in waiting.values():
+            for channel in channels:
+                self.give_back(channel)
+        self._launcher.close()
+        with self._lock:
+            leaving, self._leaving = self._leaving, []
+        for group in leaving:
+            group.close()
+
+    def __del__(self) -> None:
+        self.close()

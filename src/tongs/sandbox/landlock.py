@@ -1,0 +1,136 @@
+"""The back end `landlock`, tier B: for hosts that forbid user namespaces, as most containers do.
+
+Landlock is the wall around files, a stricter seccomp filter the one around everything else. What
+these two cannot hold is declared with every result.
+"""
+
+from __future__ import annotations
+
+import os
+
+from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.execution import Policy
+from tongs.sandbox import kernel, view
+from tongs.sandbox.channel import Blueprint
+from tongs.sandbox.confine import Jail
+from tongs.sandbox.host import Host
+from tongs.sandbox.linux import ALWAYS, LinuxSandbox, resource_limits, seccomp_filter, threads_of
+from tongs.sandbox.roots import WRITE, Roots, found_roots, inside
+from tongs.sandbox.session import Confinement
+from tongs.sandbox.system import System, system_of
+
+if TYPE_CHECKING:
+    from tongs.core.execution import SpoolOpener
+    from tongs.sandbox.scratch import Scratch
+
+# git and node take a config that may not be read for fatal, where a missing one is none.
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "OPENSSL_CONF": "/dev/null",
+}
+
+
+def create(
+    *, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host
+) -> LandlockSandbox:
+    return LandlockSandbox(direct=direct, spool=spool, temp_root=temp_root, host=host)
+
+
+class LandlockSandbox(LinuxSandbox):
+    def __init__(
+        self, *, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host
+    ) -> None:
+        super().__init__(direct=direct, spool=spool, temp_root=temp_root)
+        self._host = host
+        self._system: System | None = None
+        self._abi = -1
+        self._filters: dict[tuple[bool, bool], bytes] = {}
+
+    def _confined(self, policy: Policy) -> Confinement:
+        permissions = policy.permissions
+        if not isinstance(permissions.network, bool):
+            raise _no_host_lists(permissions.network)
+        roots = found_roots(permissions, self._host)
+        _refuse_state(roots, self._host)
+        blueprint = self._blueprint(policy, roots)
+        if self._abi < 1:
+            # Somebody found it once, and it is gone: without it nothing here confines files.
+            raise ToolError(
+                ErrorCode.SANDBOX_UNAVAILABLE,
+                "this kernel has no Landlock, or does not let this process use it",
+                hint="`tongs doctor` tells what is missing and how to get it",
+            )
+        enforced = [*ALWAYS, "network", "fs.read", "fs.write"]
+        not_enforced = ["stat"]
+        if permissions.write:
+            not_enforced += ["metadata", "protected-paths"]
+        else:
+            enforced.append("metadata")
+        if permissions.scratch:
+            not_enforced.append("scratch-view")
+        (enforced if self._abi >= 6 else not_enforced).append("signals")
+        if permissions.network:
+            not_enforced.append("unix-names")
+        held, declared = self._over_the_tree(counted=False)
+        enforced += held
+        not_enforced += declared
+        user = os.geteuid()
+        return Confinement(
+            blueprint,
+            limits=lambda: resource_limits(
+                policy.limits, started=threads_of(user) if user else None
+            ),
+            enforced=tuple(enforced),
+            not_enforced=tuple(not_enforced),
+            environment=_ENVIRONMENT,
+            warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
+        )
+
+    def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
+        if self._system is None:
+            self._system = system_of(self._host)
+            self._abi = kernel.landlock_abi()
+        system, abi = self._system, self._abi
+        network = bool(policy.permissions.network)
+        limits = policy.limits
+        watched = self._watched(limits)
+        writes = any(root.mode == WRITE for root in roots.entries)
+        program = self._filters.get((network, writes))
+        if program is None:
+            program = self._filters[network, writes] = seccomp_filter(
+                network=network, strict=True, writes=writes, truncate=abi >= 3
+            )
+
+        def draw(scratch: Scratch) -> Jail:
+            folders = (scratch.tmp, scratch.control)
+            rules = view.rules_alone(roots, system, *folders, abi, network=network)
+            return Jail(abi=abi, rules=rules, network=network, filter=program, watched=watched)
+
+        key = ("landlock", roots.entries, network, limits.memory, limits.processes)
+        return Blueprint(key, draw, self._group(limits), self._temp_root)
+
+
+def _refuse_state(roots: Roots, host: Host) -> None:
+    """Landlock cannot take away from what a rule grants, so nothing around these is granted."""
+    for root in roots.entries:
+        for folder in (host.state, *(host.authority if root.mode == WRITE else ())):
+            if folder and inside(folder, root.path):
+                raise ToolError(
+                    ErrorCode.PERMISSION_DENIED,
+                    f"{root.path} holds {folder}, which no tool may be granted,"
+                    " and without user namespaces it cannot be left out",
+                    details={"path": root.path},
+                    blocked_by=BlockedBy.PERMISSION,
+                    hint="name the folders in it that are needed",
+                )
+
+
+def _no_host_lists(hosts: tuple[str, ...]) -> ToolError:
+    return ToolError(
+        ErrorCode.SANDBOX_UNAVAILABLE,
+        f"network: [{', '.join(hosts)}] cannot be enforced without user namespaces",
+        blocked_by=BlockedBy.PERMISSION,
+        hint="allow user namespaces (tongs doctor tells how), or grant the network with true",
+    )

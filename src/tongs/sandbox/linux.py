@@ -1,0 +1,180 @@
+"""What the back ends for Linux share: limits per process, and how sessions are opened."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.permissions import Limits
+
+if TYPE_CHECKING:
+    from tongs.core.execution import Policy, Session, SpoolOpener, Waiter
+    from tongs.sandbox.cgroups import Found, Group
+    from tongs.sandbox.channel import Pool
+    from tongs.sandbox.session import Confinement
+
+# Every back end starts a program with a clean environment and the death of its tree arranged.
+ALWAYS = ("environment", "descriptors", "no-new-privileges", "limits", "tree-kill")
+
+
+class LinuxSandbox:
+    """Opens sessions. `direct` forks from this process, which must then have only one thread."""
+
+    def __init__(self, *, direct: bool, spool: SpoolOpener | None, temp_root: str) -> None:
+        self._direct = direct
+        self._spool = spool
+        self._temp_root = temp_root
+        self._kept: Pool | None = None
+        self._places: list[Found | None] = []
+
+    def open(self, policy: Policy, waiter: Waiter) -> Session:
+        if sys.platform != "linux":
+            raise ToolError(
+                ErrorCode.SANDBOX_UNAVAILABLE,
+                f"tools cannot be run on {sys.platform} yet",
+                hint="run tongs on Linux (on Windows: inside WSL 2)",
+            )
+        from tongs.sandbox.session import TreeSession  # noqa: PLC0415 - Linux only
+
+        confinement = self._confined(policy)
+        return TreeSession(policy, waiter, self._pool(), confinement, spool=self._spool)
+
+    def cannot_enforce(self, policy: Policy) -> Sequence[str]:
+        return self._confined(policy).not_enforced
+
+    def close(self) -> None:
+        """End what is kept between calls. The sandbox can be used again afterwards."""
+        if self._kept is not None:
+            self._kept.close()
+
+    def _confined(self, policy: Policy) -> Confinement:
+        raise NotImplementedError
+
+    def _over_the_tree(self, *, counted: bool) -> tuple[list[str], list[str]]:
+        """What holds for all processes of a call together, and what only a watchdog looks at.
+
+        A watchdog does not see what no process holds: buffers of sockets, files in flight.
+        """
+        place = self._place()
+        memory = place is not None and place.memory is not None
+        processes = counted or (place is not None and place.pids is not None)
+        enforced = [
+            "processes" if processes else "processes:watchdog",
+            "tree-memory" if memory else "tree-memory:watchdog",
+        ]
+        return enforced, [] if memory else ["tree-memory"]
+
+    def _watched(self, limits: Limits) -> tuple[int, int]:
+        """What a watchdog has to look at because no cgroup does."""
+        place = self._place()
+        if place is not None and place.memory and place.pids:
+            return (0, 0)
+        memory = sys.maxsize if place is not None and place.memory else limits.memory
+        return memory, sys.maxsize if place is not None and place.pids else limits.processes
+
+    def _group(self, limits: Limits) -> Callable[[], Group] | None:
+        place = self._place()
+        if place is None:
+            return None
+
+        def make() -> Group:
+            from tongs.sandbox.cgroups import Group  # noqa: PLC0415 - where there are any
+
+            try:
+                return Group.create(place, limits.memory, limits.processes)
+            except OSError as error:
+                raise ToolError(
+                    ErrorCode.SANDBOX_UNAVAILABLE,
+                    f"the cgroup of the call cannot be made: {error}",
+                    hint="it could be when this process began; start it again",
+                ) from error
+
+        return make
+
+    def _place(self) -> Found | None:
+        """Where cgroups can be made, looked up once.
+
+        To move a process into one takes the kernel up to 16 ms: nothing beside the life of a
+        server, which does it ahead of its calls, and half of all that a single command takes.
+        """
+        if self._direct:
+            return None
+        if not self._places:
+            from tongs.sandbox.cgroups import probe  # noqa: PLC0415 - servers only
+
+            self._places.append(probe())
+        return self._places[0]
+
+    def _pool(self) -> Pool:
+        if self._kept is None:
+            from tongs.sandbox.channel import Pool  # noqa: PLC0415 - Linux only
+
+            if self._direct:
+                from tongs.sandbox.launch import Direct  # noqa: PLC0415 - Linux only
+
+                self._kept = Pool(Direct())
+            else:
+                from tongs.sandbox.forkclient import ForkServer  # noqa: PLC0415 - starts threads
+
+                self._kept = Pool(ForkServer())
+        return self._kept
+
+
+def seccomp_filter(*, network: bool, strict: bool, writes: bool, truncate: bool) -> bytes:
+    """The filter for this machine. Raises ToolError where none was ever written."""
+    from tongs.sandbox import bpf  # noqa: PLC0415 - calls only
+
+    machine = os.uname().machine
+    try:
+        return bpf.program(
+            machine,
+            families=bpf.NETWORK_FAMILIES if network else (),
+            strict=strict,
+            writes=writes,
+            truncate=truncate,
+        )
+    except KeyError:
+        raise ToolError(
+            ErrorCode.SANDBOX_UNAVAILABLE,
+            f"there is no seccomp filter for this machine ({machine})",
+            hint="tools can be confined on x86_64 and aarch64",
+        ) from None
+
+
+def resource_limits(limits: Limits, *, started: int | None) -> list[tuple[int, int]]:
+    """What setrlimit gets, in the order to apply it: memory last, since exec itself needs some.
+
+    `started` processes count already; None where the kernel does not count.
+    """
+    import resource  # noqa: PLC0415 - does not exist on Windows
+
+    found = [
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, limits.file_size),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+    ]
+    if limits.cpu is not None:
+        found.append((resource.RLIMIT_CPU, max(1, math.ceil(limits.cpu))))
+    if started is not None:
+        found.append((resource.RLIMIT_NPROC, started + limits.processes))
+    # Not RLIMIT_AS: runtimes such as node reserve many times the address space they use.
+    found.append((resource.RLIMIT_DATA, limits.memory))
+    return found
+
+
+def threads_of(user: int) -> int:
+    """How many threads run for this user: the kernel counts all of them for RLIMIT_NPROC."""
+    total = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if os.stat(f"/proc/{name}").st_uid == user:
+                    # One link per thread, and the folder's own two; cheaper than listing it.
+                    total += os.stat(f"/proc/{name}/task").st_nlink - 2
+            except OSError:
+                continue
+    return total

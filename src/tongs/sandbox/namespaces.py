@@ -1,0 +1,173 @@
+"""The back end `namespaces`, tier A: the call has a root, a network and a process table of its own.
+
+What was not granted does not exist in there. Landlock stands behind it as a second wall, and
+seccomp refuses what neither covers. Needs user namespaces.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable
+
+from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.execution import Policy
+from tongs.core.record import replace
+from tongs.sandbox import kernel, view
+from tongs.sandbox.channel import Blueprint
+from tongs.sandbox.confine import PROXY_PORT, Jail
+from tongs.sandbox.host import Host
+from tongs.sandbox.linux import ALWAYS, LinuxSandbox, resource_limits, seccomp_filter
+from tongs.sandbox.roots import found_roots
+from tongs.sandbox.session import Confinement
+from tongs.sandbox.system import System, system_of
+
+if TYPE_CHECKING:
+    from tongs.core.execution import SpoolOpener
+    from tongs.sandbox.proxyclient import HostProxy
+    from tongs.sandbox.roots import Roots
+
+_NAMESPACES = (
+    kernel.CLONE_NEWUSER
+    | kernel.CLONE_NEWNS
+    | kernel.CLONE_NEWPID
+    | kernel.CLONE_NEWIPC
+    | kernel.CLONE_NEWUTS
+)
+# Policies whose walls are kept in memory.
+_MOST_KEPT = 64
+ENFORCED = (
+    *ALWAYS,
+    *("network", "fs.read", "fs.write", "metadata", "stat", "signals"),
+)
+
+
+def create(
+    *, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host
+) -> NamespaceSandbox:
+    return NamespaceSandbox(direct=direct, spool=spool, temp_root=temp_root, host=host)
+
+
+class NamespaceSandbox(LinuxSandbox):
+    def __init__(
+        self, *, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host
+    ) -> None:
+        super().__init__(direct=direct, spool=spool, temp_root=temp_root)
+        self._host = host
+        self._system: System | None = None
+        self._abi = -1
+        self._jails: dict[Hashable, Jail] = {}
+
+    def _confined(self, policy: Policy) -> Confinement:
+        permissions = policy.permissions
+        not_enforced = []
+        if permissions.scratch and not self._host.scratch_view:
+            # It can be read, and what the call writes is refused instead of forgotten.
+            permissions = replace(permissions, scratch=())
+            not_enforced.append("scratch-view")
+        roots = found_roots(permissions, self._host)
+        hosts = permissions.network if not isinstance(permissions.network, bool) else ()
+        if hosts:
+            _check_hosts(hosts, policy.private_hosts)
+        blueprint = self._blueprint(policy, roots)
+        if not self._abi:
+            not_enforced.append("landlock")  # the second wall
+        # In a user namespace the kernel counts processes for everybody but root.
+        enforced, declared = self._over_the_tree(counted=os.geteuid() != 0)
+        not_enforced += declared
+        if permissions.write:
+            enforced.append("protected-paths")
+            # A mount protects what is there. What is missing, or a link, can be made anew.
+            not_enforced.append("new-protected-paths")
+        if permissions.scratch:
+            enforced.append("scratch-view")
+        if permissions.network is True:
+            not_enforced.append("unix-names")
+        return Confinement(
+            blueprint,
+            # In a user namespace of its own only the call is counted, its supervisor included.
+            limits=lambda: resource_limits(policy.limits, started=2),
+            enforced=(*ENFORCED, *enforced),
+            not_enforced=tuple(not_enforced),
+            scratch=view.TEMPORARY,
+            files=view.FILES,
+            environment=_proxy_variables() if hosts else {},
+            proxy=_proxy(hosts, policy.private_hosts) if hosts else None,
+            warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
+        )
+
+    def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
+        if self._system is None:
+            self._system = system_of(self._host)
+            self._abi = kernel.landlock_abi()
+        limits = policy.limits
+        network = policy.permissions.network
+        protected = view.protected(roots, self._system, self._host, policy.project)
+        key = (roots.entries, policy.cwd, protected, network, limits.memory, limits.processes)
+        if key not in self._jails:
+            if len(self._jails) >= _MOST_KEPT:
+                self._jails.clear()
+            self._jails[key] = self._jail(policy, roots, self._system, protected)
+        jail = self._jails[key]
+        return Blueprint(
+            ("namespaces", *key), lambda scratch: jail, self._group(limits), self._temp_root
+        )
+
+    def _jail(
+        self, policy: Policy, roots: Roots, system: System, protected: tuple[str, ...]
+    ) -> Jail:
+        network = policy.permissions.network
+        return Jail(
+            namespaces=_NAMESPACES if network is True else _NAMESPACES | kernel.CLONE_NEWNET,
+            view=view.private_root(
+                roots,
+                system,
+                self._host,
+                view.Guest(
+                    cwd=policy.cwd,
+                    protected=protected,
+                    network=network is True,
+                    user=os.geteuid(),
+                    group=os.getegid(),
+                ),
+            ),
+            size=policy.limits.memory,
+            abi=self._abi,
+            rules=view.rules_inside(roots, self._host, self._abi),
+            network=bool(network),
+            filter=seccomp_filter(network=bool(network), strict=False, writes=True, truncate=True),
+            files=view.FILES.encode(),
+            proxy=not isinstance(network, bool),
+            watched=self._watched(policy.limits),
+        )
+
+
+def _proxy(hosts: tuple[str, ...], private: tuple[str, ...]) -> Callable[[int], HostProxy]:
+    def start(listening: int) -> HostProxy:
+        from tongs.sandbox.proxyclient import HostProxy  # noqa: PLC0415 - lists of hosts only
+
+        return HostProxy(listening, hosts, private)
+
+    return start
+
+
+def _check_hosts(hosts: tuple[str, ...], private: tuple[str, ...]) -> None:
+    from tongs.sandbox.hosts import parse, parse_grant  # noqa: PLC0415 - as above
+
+    for entries, check, where in (
+        (hosts, parse, "permissions.network"),
+        (private, parse_grant, "security.allow_private_hosts"),
+    ):
+        for entry in entries:
+            try:
+                check(entry)
+            except ValueError as error:
+                raise ToolError(
+                    ErrorCode.INVALID_DEFINITION, f"{where}: {entry}: {error}"
+                ) from None
+
+
+def _proxy_variables() -> dict[str, str]:
+    from tongs.sandbox.proxyclient import environment  # noqa: PLC0415 - as above
+
+    return environment(PROXY_PORT)

@@ -1,0 +1,135 @@
+"""The files and folders a call was granted, each found once and known by what it is.
+
+An entry is opened by a path in which nothing is a link, and remembered with its device and inode.
+Whoever binds it or makes a rule of it opens it again and compares, so that nothing can be put in
+its place between the check and the use.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.permissions import Permissions
+from tongs.core.record import dataclass
+from tongs.sandbox import kernel
+from tongs.sandbox.host import Host
+
+READ = 0
+SCRATCH = 1
+WRITE = 2
+
+_KEYS = {READ: "read", SCRATCH: "read", WRITE: "write"}
+# To grant one of these for writing would be to grant the machine.
+_NEVER_WRITTEN = frozenset(
+    "/" + name for name in "bin boot dev etc home lib lib64 proc root run sbin sys usr var".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One entry. `mode` is READ, SCRATCH (writes vanish) or WRITE."""
+
+    path: str
+    mode: int
+    device: int
+    inode: int
+
+    @property
+    def encoded(self) -> bytes:
+        return os.fsencode(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """All entries, those above before those below; and the paths at which there is nothing."""
+
+    entries: tuple[Root, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def covering(self, path: str) -> Root | None:
+        """The nearest entry that `path` lies in."""
+        found = [root for root in self.entries if inside(path, root.path)]
+        return found[-1] if found else None
+
+
+def found_roots(permissions: Permissions, host: Host) -> Roots:
+    """The roots of these permissions. Raises ToolError for what cannot be granted to anybody."""
+    modes: dict[str, int] = {}
+    for mode, paths in (
+        (READ, permissions.read),
+        (SCRATCH, permissions.scratch),
+        (WRITE, permissions.write),
+    ):
+        for path in paths:
+            modes[path] = max(mode, modes.get(path, READ))
+    entries = []
+    missing = []
+    for path, mode in sorted(modes.items()):
+        _check(path, mode, host)
+        identity = _identity(path, mode)
+        if identity is None:
+            missing.append(path)
+        else:
+            entries.append(Root(path, mode, *identity))
+    return Roots(tuple(_without_repeats(entries)), tuple(missing))
+
+
+def inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _without_repeats(entries: list[Root]) -> list[Root]:
+    """Leave out what lies in an entry that grants as much or more: the widest grant counts."""
+    kept: list[Root] = []
+    for root in entries:
+        around = [other for other in kept if inside(root.path, other.path)]
+        if not around or root.mode > around[-1].mode:
+            kept.append(root)
+    return kept
+
+
+def _check(path: str, mode: int, host: Host) -> None:
+    if path == "/":
+        raise _refused(mode, path, "the whole file system", "name the folders that are needed")
+    if inside(path, "/proc"):
+        raise _refused(mode, path, "of the process table every call sees its own part anyway")
+    if host.state and inside(path, host.state):
+        raise _refused(mode, path, "Tongs' own state, which nothing can be granted")
+    if mode != WRITE:
+        return
+    if path in _NEVER_WRITTEN or path == host.home:
+        raise _refused(mode, path, "too much to be written", "name a folder in it")
+    for folder in host.authority:
+        if inside(path, folder):
+            raise _refused(mode, path, "where tools and config are trusted by their place")
+
+
+def _identity(path: str, mode: int) -> tuple[int, int] | None:
+    """Device and inode; None where there is nothing."""
+    try:
+        descriptor = kernel.open_path(os.fsencode(path))
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            return None
+        if error.errno == errno.ELOOP:
+            real = os.path.realpath(path)
+            hint = f"write the path it leads to: {real}"
+            raise _refused(mode, path, "or a folder above it, is a symbolic link", hint) from None
+        raise _refused(mode, path, f"cannot be opened: {error.strerror}") from None
+    try:
+        facts = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    return facts.st_dev, facts.st_ino
+
+
+def _refused(mode: int, path: str, reason: str, hint: str = "") -> ToolError:
+    return ToolError(
+        ErrorCode.PERMISSION_DENIED,
+        f"permissions.fs.{_KEYS[mode]}: {path}: {reason}",
+        details={"path": path},
+        blocked_by=BlockedBy.PERMISSION,
+        hint=hint,
+    )

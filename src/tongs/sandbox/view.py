@@ -1,0 +1,170 @@
+"""What a call sees: its permissions as steps of a private root, and as rules of Landlock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from tongs.core.annotations import Any, TypeAlias
+from tongs.core.record import dataclass
+from tongs.sandbox import mounts, rights
+from tongs.sandbox.host import Host
+from tongs.sandbox.protected import pinned, protected_in
+from tongs.sandbox.roots import READ, SCRATCH, WRITE, Root, Roots, inside
+from tongs.sandbox.system import DEVICES, System
+
+Step: TypeAlias = tuple[Any, ...]
+Rule: TypeAlias = tuple[bytes, int, int, int]
+
+# Where the files of a request are put, for the payload to read and not to change.
+FILES = "/run/tongs"
+TEMPORARY = "/tmp"
+SHARED_MEMORY = "/dev/shm"
+
+# Of /proc, where it cannot be a private one: about the machine, and about no process.
+_PROC = tuple(
+    "/proc/" + name
+    for name in "meminfo cpuinfo stat uptime loadavg version filesystems sys/kernel sys/vm"
+    " sys/fs".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """What a call brings along, beyond its roots."""
+
+    cwd: str
+    # What stays read-only inside its write roots.
+    protected: tuple[str, ...]
+    network: bool
+    user: int
+    group: int
+
+
+def private_root(roots: Roots, system: System, host: Host, guest: Guest) -> list[Step]:
+    """The steps that furnish a root in which only this exists."""
+    cwd, network = guest.cwd, guest.network
+    steps = list(_system_steps(system, network=network))
+    steps += _own_steps(host, network=network, user=guest.user, group=guest.group)
+    if roots.covering(cwd) is None and not system.covers(cwd) and cwd not in ("/", host.home):
+        # It was not granted, but that is where the tool starts: an empty folder.
+        steps.append((mounts.FOLDER, os.fsencode(cwd), 0o755))
+    outside = [path for path in system.programs if roots.covering(path) is None]
+    binds: list[tuple[str, Step]] = [
+        (path, (mounts.BIND, os.fsencode(path), os.fsencode(path), mounts.READ_ONLY, 0, 0))
+        for path in outside
+    ]
+    binds += [(root.path, _root_step(root)) for root in roots.entries]
+    steps += [step for _, step in sorted(binds, key=lambda bind: bind[0])]
+    for path, text in system.links:
+        if roots.covering(path) is None and not system.covers(path):
+            steps.append((mounts.LINK, os.fsencode(path), os.fsencode(text)))
+    steps += _protecting(roots, guest.protected)
+    steps += _hiding(roots, host)
+    return steps
+
+
+def rules_inside(roots: Roots, host: Host, abi: int) -> list[Rule]:
+    """The second wall behind a private root: all of it may be read, and only this written."""
+    writable = [TEMPORARY, SHARED_MEMORY, host.home]
+    writable += [root.path for root in roots.entries if root.mode != READ]
+    return [
+        (b"/", rights.reading(abi), 0, 0),
+        *((os.fsencode(path), rights.writing(abi), 0, 0) for path in writable if path != "/"),
+        *((os.fsencode(path), rights.devices(abi), 0, 0) for path in DEVICES),
+    ]
+
+
+def rules_alone(
+    roots: Roots, system: System, scratch: str, files: str, abi: int, *, network: bool
+) -> list[Rule]:
+    """The only wall where there is no private root. A scratch view is read-only here."""
+    reading, writing = rights.reading(abi), rights.writing(abi)
+    readable = [*system.paths, *(path for path, _ in system.links), *system.programs, *system.etc]
+    readable += [*_PROC, *(system.etc_network if network else ())]
+    return [
+        *((os.fsencode(path), reading, 0, 0) for path in (*readable, files)),
+        (os.fsencode(scratch), writing, 0, 0),
+        *((os.fsencode(path), rights.devices(abi), 0, 0) for path in DEVICES),
+        *(
+            (root.encoded, writing if root.mode == WRITE else reading, root.device, root.inode)
+            for root in roots.entries
+        ),
+    ]
+
+
+def protected(roots: Roots, system: System, host: Host, project: str) -> tuple[str, ...]:
+    """What stays read-only in roots that may be written, unless it was granted by its own name."""
+    granted = {root.path for root in roots.entries}
+    found: dict[str, None] = {}
+    for root in roots.entries:
+        if root.mode == WRITE:
+            found.update(dict.fromkeys(protected_in(root.path, [project])))
+            ours = (*system.programs, *host.authority)
+            found.update(dict.fromkeys(path for path in ours if inside(path, root.path)))
+    return tuple(path for path in found if path not in granted)
+
+
+def _system_steps(system: System, *, network: bool) -> Iterator[Step]:
+    etc = (*system.etc, *(system.etc_network if network else ()))
+    for path in (*system.paths, *etc):
+        target = os.fsencode(path)
+        yield (mounts.BIND, target, target, mounts.READ_ONLY, 0, 0)
+    for path in DEVICES:
+        target = os.fsencode(path)
+        yield (mounts.BIND, target, target, mounts.DEVICE, 0, 0)
+    for name, text in (
+        *(("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0")),
+        *(("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2")),
+    ):
+        yield (mounts.LINK, b"/dev/" + name.encode(), text.encode())
+    yield (mounts.PROC,)
+
+
+def _own_steps(host: Host, *, network: bool, user: int, group: int) -> Iterator[Step]:
+    """What is made for the call alone: its folders, and names for its user."""
+    for path, mode in (
+        *((TEMPORARY, 0o1777), (SHARED_MEMORY, 0o1777)),
+        *(("/run", 0o755), (FILES, 0o755), ("/var", 0o755)),
+    ):
+        yield (mounts.FOLDER, path.encode(), mode)
+    yield (mounts.LINK, b"/var/tmp", b"/tmp")
+    if host.home != "/":
+        yield (mounts.FOLDER, os.fsencode(host.home), 0o700)
+    home = os.fsencode(host.home)
+    name = b"root" if user == 0 else b"user"
+    yield (
+        mounts.FILE,
+        b"/etc/passwd",
+        b"%s:x:%d:%d::%s:/bin/sh\n" % (name, user, group, home.replace(b":", b"_")),
+    )
+    yield (mounts.FILE, b"/etc/group", b"%s:x:%d:\n" % (name, group))
+    if not network:
+        yield (mounts.FILE, b"/etc/hosts", b"127.0.0.1 localhost\n::1 localhost\n")
+        yield (mounts.FILE, b"/etc/nsswitch.conf", b"passwd: files\ngroup: files\nhosts: files\n")
+
+
+def _root_step(root: Root) -> Step:
+    identity = (root.device, root.inode)
+    if root.mode == SCRATCH:
+        return (mounts.OVERLAY, root.encoded, root.encoded, *identity)
+    flags = 0 if root.mode == WRITE else mounts.READ_ONLY
+    return (mounts.BIND, root.encoded, root.encoded, flags, *identity)
+
+
+def _protecting(roots: Roots, paths: tuple[str, ...]) -> Iterator[Step]:
+    for root in roots.entries:
+        if root.mode == WRITE:
+            below = [path for path in paths if inside(path, root.path)]
+            for folder in pinned(root.path, below):
+                yield (mounts.PIN, os.fsencode(folder))
+            for path in below:
+                yield (mounts.PROTECT, os.fsencode(path))
+
+
+def _hiding(roots: Roots, host: Host) -> Iterator[Step]:
+    """The state folder, where a root holds it: nothing can grant that."""
+    if host.state and (root := roots.covering(host.state)) is not None:
+        for folder in pinned(root.path, [host.state]):
+            yield (mounts.PIN, os.fsencode(folder))
+        yield (mounts.HIDE, os.fsencode(host.state))
