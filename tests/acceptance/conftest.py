@@ -13,6 +13,7 @@ import pytest
 from tests.screen import Screen
 
 TONGS = str(Path(sys.executable).with_name("tongs"))
+WITHOUT_USERNS = str(Path(__file__).parents[1] / "without_userns.py")
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,18 @@ def tongs(place: Place) -> Run:
             done.stderr.decode("utf-8", "surrogateescape"),
             done.returncode,
         )
+
+    return run
+
+
+@pytest.fixture
+def limited(tongs: Run) -> Run:
+    """`limited("tool", "run", "t")`: on a host that forbids user namespaces."""
+
+    def run(*arguments: str, landlock: bool = True, **options: object) -> Outcome:
+        without = () if landlock else ("--no-landlock",)
+        words = (WITHOUT_USERNS, *without, "--", TONGS, *arguments)
+        return tongs(*words, command=sys.executable, **options)
 
     return run
 

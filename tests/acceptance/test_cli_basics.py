@@ -1,13 +1,14 @@
 """The command itself: version, help, mistakes, exits, logs."""
 
-import os
+import fcntl
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.acceptance.conftest import TONGS, Outcome, Place, Run, Show
+from tests.acceptance.conftest import TONGS, WITHOUT_USERNS, Outcome, Place, Run, Show
+from tests.unit.sandbox.running import is_locked
 
 from tongs._version import __version__
 
@@ -208,37 +209,61 @@ def test_closed_streams_are_no_trouble(place: Place, closed: str) -> None:
     assert (place.project / "ran").exists()
 
 
+# Holds a lock for as long as any of its processes lives, the daemon included.
+SLOW = "exec 9> lock; flock 9; setsid sleep 300 & echo started; exec sleep 300"
+
+
 def test_ctrl_c_ends_the_tool_and_exits_130(place: Place, tongs: Run, screen: Show) -> None:
-    tongs("tool", "add", "slow", "--description", "d", "--bash", "echo pid $$; exec sleep 300")
+    tongs("tool", "add", "slow", "--description", "d", "--bash", SLOW)
     shown = screen("tool", "run", "slow")
-    shown.wait_for("pid ")
-    shown.wait_for("\n")
-    pid = int(shown.text.partition("pid ")[2].split()[0])
+    shown.wait_for("started")
+    assert is_locked(place.project / "lock")
     shown.type("\x03")
 
     assert shown.end() == 130
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    assert not is_locked(place.project / "lock")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_tool_is_recorded_and_exits_130(
     place: Place, tongs: Run, number: signal.Signals
 ) -> None:
-    tongs("tool", "add", "slow", "--description", "d", "--bash", "echo $$; exec sleep 300")
+    tongs("tool", "add", "slow", "--description", "d", "--bash", SLOW)
     process = subprocess.Popen(
         [TONGS, "tool", "run", "slow"], cwd=place.project, env=place.env, stdout=subprocess.PIPE
     )
     assert process.stdout is not None
-    pid = int(process.stdout.readline())
+    assert process.stdout.readline() == b"started\n"
+    assert is_locked(place.project / "lock")
     process.send_signal(number)
     process.stdout.close()
 
     assert process.wait(30) == 130
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    assert not is_locked(place.project / "lock")
     record = (place.state / "audit" / "tools.log").read_text(encoding="utf-8").splitlines()[-1]
     assert "TOOL_EXECUTED name=slow params={} status=error code=CANCELLED" in record
+
+
+@pytest.mark.parametrize("tier", ["A", "B"])
+def test_killing_tongs_itself_ends_the_tool_and_all_it_has_started(
+    place: Place, tongs: Run, tier: str
+) -> None:
+    tongs("tool", "add", "slow", "--description", "d", "--bash", SLOW)
+    around = [] if tier == "A" else [sys.executable, WITHOUT_USERNS, "--"]
+    with subprocess.Popen(
+        [*around, TONGS, "tool", "run", "slow"],
+        cwd=place.project,
+        env=place.env,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        assert is_locked(place.project / "lock")
+        process.kill()
+
+    with (place.project / "lock").open() as lock:
+        # Waits for the last of them, and does not end before.
+        fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def test_an_unexpected_failure_is_one_sentence_with_an_id(place: Place, tongs: Run) -> None:

@@ -58,7 +58,7 @@ def completed(place: Place, line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("tongs ", ["tool", "trust", "lint", "completion", "help"]),
+        ("tongs ", ["tool", "trust", "lint", "doctor", "sandbox", "completion", "help"]),
         ("tongs to", ["tool"]),
         ("tongs tool ", ["list", "get", "add", "remove", "run"]),
         ("tongs -v tool r", ["remove", "run"]),
@@ -76,6 +76,10 @@ def completed(place: Place, line: str) -> list[str]:
         ("tongs tool run --show", ["--show-command"]),
         ("tongs --auto-app", ["--auto-approve"]),
         ("tongs --auto-approve we", ["weather"]),
+        ("tongs sandbox ", ["run", "explain"]),
+        ("tongs sandbox explain we", ["weather"]),
+        ("tongs sandbox run --no", ["--no-network"]),
+        ("tongs doctor --j", ["--json"]),
         ("tongs completion ", ["bash", "zsh", "fish"]),
         ("tongs help tool l", ["list"]),
         ("tongs help tr", ["trust"]),
@@ -124,6 +128,9 @@ def test_the_other_shells_get_values_with_descriptions(
     assert parameters.stdout == "words\nLOCATION=\t\n"
     assert tongs("__complete", shell, "--", "--load-tool", "").stdout == "files\n"
     assert tongs("__complete", shell, "--", "--load-tools", "").stdout == "folders\n"
+    assert tongs("__complete", shell, "--", "sandbox", "run", "--read", "").stdout == "files\n"
+    assert tongs("__complete", shell, "--", "sandbox", "run", "--scratch", "").stdout == "folders\n"
+    assert tongs("__complete", shell, "--", "sandbox", "run", "--", "ls", "").stdout == "files\n"
     options = tongs("__complete", shell, "--", "tool", "list", "--j")
     assert options.stdout == "words\n--json\t\n"
 

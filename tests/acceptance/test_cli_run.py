@@ -102,11 +102,48 @@ def test_the_result_is_stdout_and_stderr_stays_apart(place: Place, tongs: Run) -
 
 def test_a_failing_tool_exits_1_and_its_stderr_is_shown_once(place: Place, tongs: Run) -> None:
     user_tool(place, "fail", "bash: echo out; echo broken pipe >&2; exit 7\n")
-    assert tongs("tool", "run", "fail") == Outcome(
-        "out\n", "broken pipe\nerror: fail failed with exit code 7\n", 1
+    confined = (
+        f"confined: network was off; it could read {place.project} and write {place.project}"
+        " (from having no security tag)\n"
     )
-    later = tongs("tool", "run", "fail", "--no-stream")
-    assert later == Outcome("out\n", "error: fail failed with exit code 7: broken pipe\n", 1)
+    assert tongs("tool", "run", "fail") == Outcome(
+        "out\n", f"broken pipe\nerror: fail failed with exit code 7\n{confined}", 1
+    )
+    assert tongs("tool", "run", "fail", "--no-stream") == Outcome(
+        "out\n", f"error: fail failed with exit code 7: broken pipe\n{confined}", 1
+    )
+
+
+@pytest.mark.parametrize("scope", ["local", "user"])
+def test_a_tool_that_fails_at_a_wall_is_told_the_line_that_opens_it(
+    place: Place, tongs: Run, scope: str
+) -> None:
+    (place.home / "notes").write_text("from home\n", encoding="utf-8")
+    definition = place.tool("notes", f"bash: cat {place.home}/notes\n", scope=scope)
+    tongs("trust", "--yes", "notes")
+
+    refused = tongs("tool", "run", "notes")
+
+    assert (refused.stdout, refused.code) == ("", 1)
+    hint = refused.stderr.partition("hint: to grant it, write in ")[2]
+    where, _, line = hint.partition(": ")
+    assert where == str(definition if scope == "local" else place.user / "config.yml")
+    with open(where, "a", encoding="utf-8") as file:
+        file.write(line)
+    tongs("trust", "--yes", "notes")
+    assert tongs("tool", "run", "notes") == Outcome("from home\n", "", 0)
+
+
+def test_a_tool_whose_walls_are_off_by_config_says_so_each_time(place: Place, tongs: Run) -> None:
+    user_tool(place, "t", "bash: cat ../home/notes\n")
+    (place.home / "notes").write_text("from home\n", encoding="utf-8")
+    (place.user / "config.yml").write_text("security: {enforcement: off}\n", encoding="utf-8")
+
+    said = "warning: security.enforcement is off: the walls may not stand\n"
+
+    assert tongs("tool", "run", "t") == Outcome("from home\n", said, 0)
+    record = (place.state / "audit" / "tools.log").read_text(encoding="utf-8")
+    assert "enforcement=off" in record
 
 
 def test_output_reaches_a_pipe_byte_for_byte(place: Place, tongs: Run) -> None:

@@ -1,10 +1,15 @@
 """Tools that came with a project run only after a person accepted them."""
 
+import json
 import os
 import shlex
+import sys
 from pathlib import Path
 
+import pytest
 from tests.acceptance.conftest import TONGS, Outcome, Place, Run, Show
+
+import tongs as package
 
 TEXT = "description: From afar\nbash: echo ran\n"
 
@@ -145,7 +150,14 @@ def test_command_to_type_works_for_a_loaded_file_and_a_name_taken_twice(
     assert tongs("trust", "--yes", str(twins[1])).stderr == f"trusted twin: {twins[1]}\n"
 
 
-def test_tool_cannot_give_itself_authority(place: Place, tongs: Run) -> None:
+@pytest.mark.parametrize("tier", ["A", "B", "off"])
+def test_tool_cannot_give_itself_authority(
+    place: Place, tongs: Run, limited: Run, tier: str
+) -> None:
+    """What the command itself refuses, whether or not a wall around the tool does as well."""
+    if tier == "off":
+        (place.user / "config.yml").write_text("security: {enforcement: off}\n")
+    run = limited if tier == "B" else tongs
     place.tool("other", TEXT)
     commands = {
         "trusting": "trust --yes other",
@@ -158,8 +170,16 @@ def test_tool_cannot_give_itself_authority(place: Place, tongs: Run) -> None:
             # A daemon of its own session is still a child of the call.
             script = f"setsid -w bash -c {shlex.quote(script)}"
         home = f"environment: {{TONGS_HOME: {place.env['TONGS_HOME']}}}"
-        place.tool(name, f"bash: |\n  {script}\n{home}\n", scope="user")
-        done = tongs("tool", "run", name)
+        # All that the command needs to run, in there.
+        needed = [
+            str(place.project),
+            sys.prefix,
+            sys.base_prefix,
+            str(Path(package.__file__).parents[1]),
+        ]
+        permissions = f"permissions: {{fs: {{read: {json.dumps(needed)}}}}}"
+        place.tool(name, f"bash: |\n  {script}\n{home}\n{permissions}\n", scope="user")
+        done = run("tool", "run", name)
         assert "started by one" in done.stderr, done
         assert done.code == 1
     assert tongs("tool", "run", "other").code == 3

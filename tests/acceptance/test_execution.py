@@ -32,8 +32,9 @@ def test_two_steps_share_the_scratch_of_their_call_and_nothing_survives_it(tmp_p
     session = world.session()
     environment = {"PATH": PATH, "TMPDIR": session.scratch}
 
-    world.run(bash('echo from the first > "$TMPDIR/file"', environment=environment))
-    second = world.run(bash('cat "$TMPDIR/file"', environment=environment))
+    write = bash('echo from the first > "$TMPDIR/file"', environment=environment)
+    world.step(session, write)
+    second = world.step(session, bash('cat "$TMPDIR/file"', environment=environment))
     session.close()
 
     assert second.stdout == b"from the first\n"
@@ -42,11 +43,12 @@ def test_two_steps_share_the_scratch_of_their_call_and_nothing_survives_it(tmp_p
 
 def test_a_script_with_input_arguments_and_both_outputs() -> None:
     world = World()
-    script = world.session().write(
+    session = world.session()
+    script = session.write(
         "count", b'#!/usr/bin/env bash\nwc -l\necho "$@"\necho warning >&2\nexit 4\n'
     )
 
-    completed = world.run(bash('"$@"', script, "a b", "c", stdin=b"1\n2\n3\n"))
+    completed = world.step(session, bash('"$@"', script, "a b", "c", stdin=b"1\n2\n3\n"))
     world.close()
 
     assert without_duration(completed) == Completed(
@@ -87,6 +89,7 @@ def test_one_call_has_one_bound_in_the_spool_over_all_its_steps(tmp_path: Path) 
         ]
 
     first, second = asyncio.run(both())
+    world.close()
 
     assert first.lost == 0
     assert second.lost == 100_000_000 - 64 * 1024**2

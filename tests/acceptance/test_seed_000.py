@@ -23,6 +23,7 @@ import pytest
 
 SEED = Path(__file__).with_name("seed_000")
 EXAMPLES = Path(__file__).parents[2] / "examples"
+WITHOUT_USERNS = Path(__file__).parents[1] / "without_userns.py"
 
 COMMITS = [
     {"commit": {"author": {"name": name}}} for name in ("Ada", "Bob's", "Ada", "$(id)", "Ada")
@@ -36,10 +37,12 @@ class Project:
 
     root: Path
     home: Path
+    # Put before the command, as a host that forbids user namespaces would be around it.
+    around: tuple[str, ...] = ()
 
     def run(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "tongs", *words],
+            [*self.around, sys.executable, "-m", "tongs", *words],
             cwd=self.root,
             env={
                 "PATH": os.environ["PATH"],
@@ -127,6 +130,15 @@ def web() -> Iterator[Web]:
         yield service
         server.shutdown()
         thread.join()
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Everything below it, with its time of change, but for the record that Tongs itself keeps."""
+    return {
+        str(path): (path.read_bytes() if path.is_file() else b"", path.stat().st_mtime_ns)
+        for path in (folder, *folder.rglob("*"))
+        if "audit" not in path.parts
+    }
 
 
 def seed(name: str) -> str:
@@ -398,7 +410,54 @@ def test_process_data_runs_its_three_steps_and_gives_the_last_ones_output(
     steps = {step["name"]: step for step in result["metadata"]["steps"]}
     assert json.loads(steps["process"]["stdout"]) == ITEMS["items"]
     assert [step["exitCode"] for step in steps.values()] == [0, 0, 0]
+    assert "scratch-view" in result["metadata"]["enforced"]
     assert not (project.root / "data.json").exists()
+
+
+@pytest.mark.parametrize("steps", [("fetch", "process", "cleanup"), ("fetch", "process")])
+def test_what_process_data_writes_is_shared_by_its_steps_and_changes_nothing(
+    project: Project, web: Web, steps: tuple[str, ...]
+) -> None:
+    project.ok(*ADD_PROCESS_DATA)
+    file = project.root / ".tongs" / "tools" / "process-data.yaml"
+    if "cleanup" not in steps:
+        text = file.read_text(encoding="utf-8")
+        kept = text.replace("  - name: cleanup\n    script: rm data.json\n", "")
+        file.write_text(kept, encoding="utf-8")
+        project.ok("trust", "--yes", "process-data")
+    # A file of the same name, of which the call sees what it wrote itself.
+    (project.root / "data.json").write_text("mine\n", encoding="utf-8")
+    before = snapshot(project.root)
+
+    result = project.result("process-data", f"URL=http://{web.address}/data.json")
+
+    assert [step["name"] for step in result["metadata"]["steps"]] == list(steps)
+    assert json.loads(result["metadata"]["steps"][1]["stdout"]) == ITEMS["items"]
+    assert snapshot(project.root) == before
+
+
+def test_process_data_without_user_namespaces_is_told_which_tag_it_needs(
+    project: Project, web: Web
+) -> None:
+    project.ok(*ADD_PROCESS_DATA)
+    project.around = (sys.executable, str(WITHOUT_USERNS), "--")
+    before = snapshot(project.root)
+    words = ("process-data", f"URL=http://{web.address}/data.json")
+
+    refused = project.result(*words)
+
+    assert "scratch-view" in refused["metadata"]["notEnforced"]
+    assert refused["error"]["code"] == "EXECUTION_ERROR"
+    assert refused["error"]["details"]["step"] == "fetch"
+    assert refused["error"]["details"]["hint"].endswith(", or add the tag `write`")
+    assert "or add the tag `write`" in project.run("tool", "run", *words).stderr
+    assert snapshot(project.root) == before
+
+    file = project.root / ".tongs" / "tools" / "process-data.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("[api, read]", "[api, write]"), encoding="utf-8")
+    project.ok("trust", "--yes", "process-data")
+    assert project.result(*words)["ok"]
 
 
 def test_a_failing_step_stops_the_tool_and_is_named(project: Project, web: Web) -> None:

@@ -193,3 +193,70 @@ def test_a_checked_document_is_not_checked_again() -> None:
     assert require_valid(document, "tool.yaml") is document
     with pytest.raises(DefinitionInvalid):
         require_valid(document, "config")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("api.example.org", "API.example.org", "localhost", "my_service", "3par", "1-1"),
+        *("*.example.org", "*.example.org:8443", "example.org:*", "example.org:443"),
+        *("a.b-c.d:65535", "xn--bcher-kva.example", "0xyz"),
+        *("192.0.2.7", "192.0.2.7:80", "[2001:db8::7]", "[::1]:8080", "[::1]:*"),
+    ],
+)
+def test_host_of_a_list_is_a_name_or_an_address(host: str) -> None:
+    tool = f"bash: x\npermissions: {{network: ['{host}']}}"
+    config = (
+        f"tools: {{t: {{permissions: {{network: ['{host}']}}}}}}\n"
+        f"security: {{max_permissions: {{network: ['{host}']}}}}"
+    )
+
+    assert check_document(parse(tool.encode(), "x.yaml"), "tool.yaml") == []
+    assert check_document(parse(config.encode(), "config.yml"), "config") == []
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("", " ", "https://example.org", "example.org/path", "a b", "me@example.org", "a,b"),
+        *("*", "*.", "**.example.org", "a.*.org", "*example.org", "*.0.0.1", "a..b", ".a", "-a"),
+        *("a:", "a:0", "a:65536", "a:b", "a:80:81", "2001:db8::7", "[192.0.2.7]", "[::1"),
+        *(
+            "256.0.0.1",
+            "010.0.0.1",
+            "1.2.3",
+            "0x7f000001",
+            "127.1",
+            "b\u00fccher.example",
+            "a\u202e",
+        ),
+    ],
+)
+def test_what_is_no_host_is_refused_with_an_example(host: str) -> None:
+    text = f'bash: x\npermissions: {{network: ["{host}"]}}'
+
+    (problem,) = check_document(parse(text.encode(), "x.yaml"), "tool.yaml")
+
+    assert problem.field == "permissions.network[0]"
+    assert problem.message.startswith(
+        'must look like "api.example.org" or "*.example.org:8443", got "'
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "fine"),
+    [
+        *((entry, True) for entry in ("localhost", "*.internal.example", "10.0.0.0/8", "::1")),
+        *((entry, True) for entry in ("192.168.1.7", "[fd00::1]", "fd00::/8")),
+        *((entry, False) for entry in ("localhost:8080", "http://localhost", "*", "10.0.0.0/x")),
+        *((entry, False) for entry in ("localhost/8", "a b")),
+    ],
+)
+def test_private_host_is_a_name_an_address_or_a_range(entry: str, fine: bool) -> None:
+    text = f"security: {{allow_private_hosts: ['{entry}']}}"
+
+    problems = check_document(parse(text.encode(), "config.yml"), "config")
+
+    assert [problem.message for problem in problems] == (
+        [] if fine else [f'must look like "localhost" or "10.0.0.0/8", got "{entry}"']
+    )

@@ -13,6 +13,9 @@ COMMANDS: dict[tuple[str, ...], str] = {
     ("tool", "run"): "tool_run",
     ("trust",): "trust",
     ("lint",): "lint",
+    ("doctor",): "doctor",
+    ("sandbox", "run"): "sandbox_run",
+    ("sandbox", "explain"): "sandbox_explain",
     ("completion",): "completion",
     ("help",): "help",
     ("__complete",): "complete",
@@ -27,9 +30,16 @@ SUMMARIES = {
     ("tool", "run"): "run a tool with parameters",
     ("trust",): "accept the tools and the config that came with a project",
     ("lint",): "check tool definitions for mistakes",
+    ("doctor",): "tell what this machine can enforce, and how to get more",
+    ("sandbox",): "try permissions, and see those of a tool",
+    ("sandbox", "run"): "run a program under permissions given by hand",
+    ("sandbox", "explain"): "show what a tool may touch, and why",
     ("completion",): "print a completion script for your shell",
     ("help",): "read about a command or a topic",
 }
+
+# Words that another one has to follow.
+_GROUPS = frozenset(words[0] for words in COMMANDS if len(words) == 2)
 
 # Options before the command that take a value, so that the value is not mistaken for the command.
 VALUE_OPTIONS = frozenset(
@@ -72,7 +82,7 @@ def split(arguments: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _complete(words: Sequence[str]) -> bool:
-    return bool(words) and (words[0] != "tool" or len(words) == 2)
+    return bool(words) and (words[0] not in _GROUPS or len(words) == 2)
 
 
 def choices(prefix: Sequence[str]) -> list[str]:

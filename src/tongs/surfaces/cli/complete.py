@@ -21,8 +21,8 @@ from tongs.surfaces.cli.parser import Parser, add_global_options
 if TYPE_CHECKING:
     from tongs.registry import Entry
 
-_FILES = frozenset(("--load-tool",))
-_FOLDERS = frozenset(("--load-tools", "--root", "--working-directory"))
+_FILES = frozenset(("--load-tool", "--read", "--write"))
+_FOLDERS = frozenset(("--load-tools", "--root", "--working-directory", "--scratch"))
 
 Answer = tuple[str, str]
 
@@ -30,10 +30,12 @@ Answer = tuple[str, str]
 def options(parser: Parser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
     parser.add_argument("words", nargs="*", default=[])
+    parser.take_command()  # the words of others may hold a `--` of their own
 
 
 def run(invocation: Invocation) -> int:
-    shell, words = invocation.options.shell, invocation.options.words
+    shell = invocation.options.shell
+    words = invocation.options.command or invocation.options.words
     breaks = ""
     if shell == "bash":
         line, breaks = (*words, "", "")[:2]
@@ -64,6 +66,8 @@ class Completion:
         if self._command not in commands.COMMANDS:
             return self._without_command()
         parser: Parser = parser_for(self._command)
+        if parser.takes_command and "--" in self._rest:
+            return "files", ()
         option = self._before[-1] if self._before else ""
         action = parser.action_of(option)
         if action is not None and action.nargs != 0 and not self._current.startswith("-"):
@@ -105,7 +109,7 @@ class Completion:
         match self._command:
             case ("tool", "run") if plain:
                 return "words", self._parameters()
-            case ("tool", "get" | "remove" | "run") if not plain:
+            case ("tool", "get" | "remove" | "run") | ("sandbox", "explain") if not plain:
                 return "words", self._tools()
             case ("trust",):
                 return "words", self._tools()

@@ -45,12 +45,28 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
         )
         self.words = tuple(words)
+        self.takes_command = False
+
+    def take_command(self) -> None:
+        """What stands after the first `--` is a command of its own, kept whole as `command`."""
+        self.takes_command = True
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Options and plain words may come in any order."""
-        options, unknown = self.parse_known_intermixed_args(list(arguments))
+        own, command = list(arguments), None
+        if self.takes_command and "--" in own:
+            # argparse would take a further `--` out of it.
+            own, command = own[: own.index("--")], own[own.index("--") + 1 :]
+        options, unknown = self.parse_known_intermixed_args(own)
+        if unknown and self.takes_command and not unknown[0].startswith("-"):
+            raise UsageError(
+                f"{self._name}: the command `{unknown[0]}` needs `--` before it",
+                f"tongs {self._name} -- {' '.join(unknown)}",
+            )
         if unknown:
             raise self._unknown(unknown[0])
+        if self.takes_command:
+            options.command = command
         return options
 
     def error(self, message: str) -> NoReturn:

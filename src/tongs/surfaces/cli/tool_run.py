@@ -47,7 +47,7 @@ def run(invocation: Invocation) -> int:
         raise UsageError("tool run: --show-command and --dry-run exclude each other")
     if options.stdin and options.input_json == "-":
         raise UsageError("tool run: --stdin and --input-json - cannot both read standard input")
-    timeout = _timeout(options.timeout)
+    timeout = timeout_of(options.timeout)
     live = None
     try:
         tool = _found(invocation)
@@ -67,7 +67,7 @@ def run(invocation: Invocation) -> int:
     return failure.exit_code(result.error)
 
 
-def _timeout(text: str | None) -> float | None:
+def timeout_of(text: str | None) -> float | None:
     if text is None:
         return None
     from tongs.authoring.definition import milliseconds
@@ -119,7 +119,7 @@ def _run(
         _offer_trust(invocation, tool)
     if invocation.logs("info"):
         invocation.log("info", f"{call.id}: run {tool.qualified_name} ({tool.origin.path})")
-    _end_as_if_interrupted()
+    end_as_if_interrupted()
     try:
         result = invocation.runtime.run_sync(
             call, approver=_approver(live), observe=live, scope=invocation.scope, timeout=timeout
@@ -133,7 +133,7 @@ def _run(
     return result
 
 
-def _end_as_if_interrupted() -> None:
+def end_as_if_interrupted() -> None:
     """Whoever ends us ends the call: the tree dies, the scratch goes, the record is written."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(_signal, name, None)  # Windows has no SIGHUP

@@ -16,6 +16,9 @@ from tongs.surfaces.cli.commands import COMMANDS, SUMMARIES, choices, split
         ("tool --scope user list", ("tool", "list"), ["--scope", "user"]),
         ("tool run tool list", ("tool", "run"), ["tool", "list"]),
         ("tool run x -- -y", ("tool", "run"), ["x", "--", "-y"]),
+        ("sandbox run --read . -- ls", ("sandbox", "run"), ["--read", ".", "--", "ls"]),
+        ("sandbox", ("sandbox",), []),
+        ("doctor --json", ("doctor",), ["--json"]),
         ("help tool list", ("help",), ["tool", "list"]),
         ("tool", ("tool",), []),
         ("tool lst", ("tool", "lst"), []),
@@ -31,10 +34,10 @@ def test_words_and_options_are_told_apart(
 
 
 def test_hidden_commands_are_no_choice() -> None:
-    assert choices(()) == ["tool", "trust", "lint", "completion", "help"]
+    assert choices(()) == ["tool", "trust", "lint", "doctor", "sandbox", "completion", "help"]
     assert choices(("tool",)) == ["list", "get", "add", "remove", "run"]
 
 
 def test_every_command_a_person_can_choose_has_a_summary() -> None:
     visible = {words for words in COMMANDS if not words[0].startswith("_")}
-    assert visible | {("tool",)} == set(SUMMARIES)
+    assert visible | {("tool",), ("sandbox",)} == set(SUMMARIES)

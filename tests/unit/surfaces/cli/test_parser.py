@@ -53,6 +53,19 @@ def test_everything_after_two_dashes_is_a_plain_word(run_parser: Parser) -> None
     assert run_parser.parse(["x", "--", "-A=1"]).texts == ["-A=1"]
 
 
+def test_a_command_of_its_own_is_kept_as_it_is() -> None:
+    parser = parser_for(("sandbox", "run"))
+    options = parser.parse(["--read", ".", "--", "git", "log", "--", "--json"])
+    assert (options.read, options.json) == (["."], False)
+    assert options.command == ["git", "log", "--", "--json"]
+
+
+def test_a_command_of_its_own_needs_two_dashes() -> None:
+    with pytest.raises(UsageError) as caught:
+        parser_for(("sandbox", "run")).parse(["--read", ".", "ls", "-l"])
+    assert caught.value.message == "sandbox run: the command `ls` needs `--` before it"
+
+
 def test_an_unknown_option_suggests_the_nearest(run_parser: Parser) -> None:
     with pytest.raises(UsageError) as caught:
         run_parser.parse(["x", "--parm", "A=1"])
