@@ -107,6 +107,8 @@ class Policy:
     call_id: str = ""
     # Where its commands start unless they say otherwise.
     cwd: str = "/"
+    # What it asks for and nobody holds, because the person said that this is good enough.
+    not_enforced: tuple[str, ...] = ()
     # Hosts with a private address that the person's config lets a list of hosts reach.
     private_hosts: tuple[str, ...] = ()
 
@@ -143,6 +145,10 @@ class Session(Protocol):
 
     @property
     def not_enforced(self) -> Sequence[str]: ...
+
+    @property
+    def refused_hosts(self) -> Sequence[str]:
+        """What a list of hosts has kept the call from reaching, as `host:port`."""
 
     @property
     def warnings(self) -> Sequence[str]:

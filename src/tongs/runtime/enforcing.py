@@ -62,7 +62,8 @@ class ChosenSandbox:
         except ToolError as error:
             if error.code is not ErrorCode.SANDBOX_UNAVAILABLE or self._enforcement != BEST_EFFORT:
                 raise
-            return self._back_end("limits").open(policy, waiter)
+            sandbox, weaker = self._weaker(policy)
+            return sandbox.open(weaker, waiter)
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
         try:
@@ -70,9 +71,16 @@ class ChosenSandbox:
         except ToolError as error:
             if error.code is not ErrorCode.SANDBOX_UNAVAILABLE:
                 raise
-            # What cannot be run at all needs no warning about how it would be run.
-            weaker = self._enforcement == BEST_EFFORT
-            return self._back_end("limits").cannot_enforce(policy) if weaker else ()
+            if self._enforcement != BEST_EFFORT:
+                return ()  # what cannot be run at all needs no warning about how it would be run
+            sandbox, weaker = self._weaker(policy)
+            return sandbox.cannot_enforce(weaker)
+
+    def _weaker(self, policy: Policy) -> tuple[Sandbox, Policy]:
+        """What is left of the walls where the person said that this is good enough."""
+        if self.found().tier and not isinstance(policy.permissions.network, bool):
+            return self._chosen(), _without_host_list(policy)
+        return self._back_end("limits"), policy
 
     def close(self) -> None:
         for made in self._made.values():
@@ -103,6 +111,11 @@ class ChosenSandbox:
                 host = replace(host, scratch_view=self._found.scratch_view)
             self._made[key] = sandbox.create(key, direct=self._direct, spool=self._spool, host=host)
         return self._made[key]
+
+
+def _without_host_list(policy: Policy) -> Policy:
+    open_network = replace(policy.permissions, network=True)
+    return replace(policy, permissions=open_network, not_enforced=("network",))
 
 
 def found_here(state: str, *, direct: bool, again: bool = False) -> Found:

@@ -63,7 +63,7 @@ class LandlockSandbox(LinuxSandbox):
                 hint="`tongs doctor` tells what is missing and how to get it",
             )
         enforced = [*ALWAYS, "network", "fs.read", "fs.write"]
-        not_enforced = ["stat"]
+        not_enforced = [*policy.not_enforced, "stat"]
         if permissions.write:
             not_enforced += ["metadata", "protected-paths"]
         else:
@@ -82,7 +82,7 @@ class LandlockSandbox(LinuxSandbox):
             limits=lambda: resource_limits(
                 policy.limits, started=threads_of(user) if user else None
             ),
-            enforced=tuple(enforced),
+            enforced=tuple(name for name in enforced if name not in not_enforced),
             not_enforced=tuple(not_enforced),
             environment=_ENVIRONMENT,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],

@@ -92,6 +92,10 @@ class PortableSession:
         return self._manner.not_enforced
 
     @property
+    def refused_hosts(self) -> Sequence[str]:
+        return ()
+
+    @property
     def warnings(self) -> Sequence[str]:
         return ()
 

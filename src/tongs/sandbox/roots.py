@@ -43,10 +43,14 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """All entries, those above before those below; and the paths at which there is nothing."""
+    """The entries that count, those above before those below.
+
+    `missing` are the paths at which there is nothing, `named` all that were granted by name.
+    """
 
     entries: tuple[Root, ...] = ()
     missing: tuple[str, ...] = ()
+    named: frozenset[str] = frozenset()
 
     def covering(self, path: str) -> Root | None:
         """The nearest entry that `path` lies in."""
@@ -73,7 +77,8 @@ def found_roots(permissions: Permissions, host: Host) -> Roots:
             missing.append(path)
         else:
             entries.append(Root(path, mode, *identity))
-    return Roots(tuple(_without_repeats(entries)), tuple(missing))
+    named = frozenset(root.path for root in entries)
+    return Roots(tuple(_without_repeats(entries)), tuple(missing), named)
 
 
 def inside(path: str, folder: str) -> bool:

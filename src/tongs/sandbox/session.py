@@ -88,6 +88,11 @@ class TreeSession:
         return self._confinement.not_enforced
 
     @property
+    def refused_hosts(self) -> Sequence[str]:
+        refused = [] if self._proxy is None else self._proxy.refusals()
+        return [line.partition(" ")[0] for line in refused]
+
+    @property
     def warnings(self) -> Sequence[str]:
         refused = [] if self._proxy is None else self._proxy.refusals()
         return [*self._confinement.warnings, *(f"network: {line}" for line in refused)]

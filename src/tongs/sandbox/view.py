@@ -95,14 +95,13 @@ def rules_alone(
 
 def protected(roots: Roots, system: System, host: Host, project: str) -> tuple[str, ...]:
     """What stays read-only in roots that may be written, unless it was granted by its own name."""
-    granted = {root.path for root in roots.entries}
     found: dict[str, None] = {}
     for root in roots.entries:
         if root.mode == WRITE:
             found.update(dict.fromkeys(protected_in(root.path, [project])))
             ours = (*system.programs, *host.authority)
             found.update(dict.fromkeys(path for path in ours if inside(path, root.path)))
-    return tuple(path for path in found if path not in granted)
+    return tuple(path for path in found if path not in roots.named)
 
 
 def _system_steps(system: System, *, network: bool) -> Iterator[Step]:

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.unit.sandbox.running import dies_within
 
 import tongs.sandbox
 from tongs.sandbox import cgroups
@@ -258,28 +257,44 @@ def test_group_with_a_living_process_stays_until_it_is_gone(found: Found) -> Non
     assert made.members() == []
 
 
-def test_kill_ends_all_of_a_group_where_the_kernel_can(found: Found) -> None:
+def test_kill_ends_all_of_a_group(found: Found) -> None:
+    """One by one in version 1."""
+    if not found.version:
+        assert_no_group_can_be_made()
+        return
+    made = Group.create(found, 64 * MIB, 20)
+    assert_kill_ends_all(made)
+    assert made.close()
+
+
+def test_kill_ends_all_of_a_group_at_once_where_the_kernel_can() -> None:
     """Version 2, which any process may be moved in without a limit being there."""
     place = unified()
     if place is None:
-        # Version 1 cannot.
-        if found.version:
-            with group(found) as made:
-                assert made.kill() is False
-        else:
-            assert_no_group_can_be_made()
         return
     made = Group(Found(2, place, place), f"tongs-{os.getpid()}-{os.urandom(8).hex()}")
-    (procs,) = made.procs
-    os.mkdir(os.path.dirname(procs))
-    with subprocess.Popen(
-        program(STAY, procs), stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-    ) as stays:
-        assert stays.stdout is not None
-        pid = int(stays.stdout.readline())
-        assert made.kill() is True
-        assert dies_within(pid, 10)
+    os.mkdir(os.path.dirname(made.procs[0]))
+    assert_kill_ends_all(made)
     assert made.close()
+
+
+def assert_kill_ends_all(made: Group) -> None:
+    stays = [
+        subprocess.Popen(
+            program(STAY, *made.procs),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        for _ in range(3)
+    ]
+    for process in stays:
+        assert process.stdout is not None
+        assert int(process.stdout.readline()) == process.pid
+    made.kill()
+    for process in stays:
+        process.communicate()
+    assert [process.returncode for process in stays] == [-signal.SIGKILL] * 3
 
 
 def unified() -> str | None:

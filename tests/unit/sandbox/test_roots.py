@@ -47,12 +47,10 @@ def test_each_entry_is_known_by_its_device_and_inode(home: Path) -> None:
         scratch=(str(home / "project"),),
     )
 
-    assert found_roots(permissions, host_of(home)) == Roots(
-        (
-            root(home / "data", READ),
-            root(home / "project", SCRATCH),
-            root(home / "project" / "src", WRITE),
-        )
+    assert found_roots(permissions, host_of(home)).entries == (
+        root(home / "data", READ),
+        root(home / "project", SCRATCH),
+        root(home / "project" / "src", WRITE),
     )
 
 
@@ -68,7 +66,10 @@ def test_the_widest_grant_of_a_path_counts(home: Path) -> None:
     project = home / "project"
     both = Permissions(read=(str(project), str(project / "src")), write=(str(project),))
 
-    assert found_roots(both, host_of(home)).entries == (root(project, WRITE),)
+    found = found_roots(both, host_of(home))
+
+    assert found.entries == (root(project, WRITE),)
+    assert found.named == {str(project), str(project / "src")}
 
 
 def test_a_wider_grant_inside_a_narrower_one_stays(home: Path) -> None:

@@ -72,9 +72,9 @@ def test_only_a_root_that_may_be_written_has_something_to_protect(project: Path)
 def test_what_is_granted_by_its_own_name_is_not_protected(project: Path) -> None:
     granted = Permissions(write=(str(project), str(project / ".tongs")))
 
-    # It lies in a root that may be written, and so does not even need a mount of its own.
     protected = [step for step in steps(project, granted) if step[0] == mounts.PROTECT]
     assert (mounts.PROTECT, str(project / ".glee").encode()) in protected
+    assert (mounts.PROTECT, str(project / ".tongs").encode()) not in protected
 
 
 def test_programs_that_tools_run_from_are_protected_in_a_write_root(project: Path) -> None:
