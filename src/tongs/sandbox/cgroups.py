@@ -306,16 +306,18 @@ def _sweep(place: str) -> None:
 
 def _removed(folder: str, patience: int) -> bool:
     """Whether it is gone, waiting for as many milliseconds for its last process to go."""
-    for _ in range(0, patience, _PAUSE):
+    while True:
         try:
             os.rmdir(folder)
         except OSError as error:
             if error.errno != errno.EBUSY:
                 return error.errno == errno.ENOENT
-            select.poll().poll(_PAUSE)
         else:
             return True
-    return False
+        if patience <= 0:
+            return False
+        select.poll().poll(_PAUSE)
+        patience -= _PAUSE
 
 
 def _write(path: str, data: bytes) -> None:

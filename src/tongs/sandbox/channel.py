@@ -144,7 +144,7 @@ class Pool:
         with self._lock:
             leaving = [*self._leaving, *([channel.group] if channel.group is not None else [])]
             self._leaving = []
-        left = [group for group in leaving if not group.close(patience=1)]
+        left = [group for group in leaving if not group.close(patience=0)]
         with self._lock:
             self._leaving += left
 

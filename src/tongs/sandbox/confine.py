@@ -102,6 +102,9 @@ class Jail:
         self.proxy = proxy
         self.watched = watched
 
+    def with_rules(self, rules: Sequence[Rule]) -> Jail:
+        return Jail(**{**self.data(), "rules": [*self.rules, *rules]})
+
     def data(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in Jail.__slots__}
 
@@ -149,27 +152,40 @@ def give_up_privileges(jail: Jail) -> None:
         raise Failed(PRIVILEGES, error) from error
 
 
-def lock(jail: Jail, ruleset: int, limits: Sequence[tuple[int, int]]) -> None:
-    """The last walls around a payload, just before its program starts."""
+def lock_ahead(jail: Jail, ruleset: int) -> None:
+    """The walls around a payload that can stand before it knows what it will be."""
     step = LANDLOCK
     try:
-        if ruleset >= 0:
-            if not jail.namespaces:
-                # Of the shared /proc only what is about this very process, and not its `net`.
-                for name in _OF_ITSELF:
-                    _add_rule(ruleset, b"/proc/self/" + name, rights.reading(jail.abi))
-            flags = rights.restrict_flags(jail.abi)
-            kernel.syscall("landlock_restrict_self", ruleset, flags)
+        if ruleset >= 0 and not jail.files:
+            _lock_files(jail, ruleset)
+        if jail.filter:
+            step = FILTER
+            kernel.install_filter(jail.filter)
+    except OSError as error:
+        raise Failed(step, error) from error
+
+
+def lock(jail: Jail, ruleset: int, limits: Sequence[tuple[int, int]]) -> None:
+    """The last walls, just before its program starts."""
+    step = LANDLOCK
+    try:
+        if ruleset >= 0 and jail.files:
+            _lock_files(jail, ruleset)
         step = LIMITS
         for limit, value in limits:
             _lower(limit, value)
         # Nothing of ours survives the start of the program, whatever is open here.
         kernel.syscall("close_range", 3, 0xFFFFFFFF, kernel.CLOSE_RANGE_CLOEXEC)
-        if jail.filter:
-            step = FILTER
-            kernel.install_filter(jail.filter)
     except (OSError, ValueError) as error:
         raise Failed(step, error if isinstance(error, OSError) else OSError(22, "")) from error
+
+
+def _lock_files(jail: Jail, ruleset: int) -> None:
+    if not jail.namespaces:
+        # Of the shared /proc only what is about this very process, and not its `net`.
+        for name in _OF_ITSELF:
+            _add_rule(ruleset, b"/proc/self/" + name, rights.reading(jail.abi))
+    kernel.syscall("landlock_restrict_self", ruleset, rights.restrict_flags(jail.abi))
 
 
 def listen_inside() -> int:

@@ -7,6 +7,7 @@ these two cannot hold is declared with every result.
 from __future__ import annotations
 
 import os
+from collections.abc import Hashable
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
@@ -15,7 +16,14 @@ from tongs.sandbox import kernel, view
 from tongs.sandbox.channel import Blueprint
 from tongs.sandbox.confine import Jail
 from tongs.sandbox.host import Host
-from tongs.sandbox.linux import ALWAYS, LinuxSandbox, resource_limits, seccomp_filter, threads_of
+from tongs.sandbox.linux import (
+    ALWAYS,
+    MOST_KEPT,
+    LinuxSandbox,
+    resource_limits,
+    seccomp_filter,
+    threads_of,
+)
 from tongs.sandbox.roots import WRITE, Roots, found_roots, inside
 from tongs.sandbox.session import Confinement
 from tongs.sandbox.system import System, system_of
@@ -46,7 +54,7 @@ class LandlockSandbox(LinuxSandbox):
         self._host = host
         self._system: System | None = None
         self._abi = -1
-        self._filters: dict[tuple[bool, bool], bytes] = {}
+        self._jails: dict[Hashable, Jail] = {}
 
     def _confined(self, policy: Policy) -> Confinement:
         permissions = policy.permissions
@@ -92,24 +100,35 @@ class LandlockSandbox(LinuxSandbox):
         if self._system is None:
             self._system = system_of(self._host)
             self._abi = kernel.landlock_abi()
-        system, abi = self._system, self._abi
-        network = bool(policy.permissions.network)
         limits = policy.limits
-        watched = self._watched(limits)
-        writes = any(root.mode == WRITE for root in roots.entries)
-        program = self._filters.get((network, writes))
-        if program is None:
-            program = self._filters[network, writes] = seccomp_filter(
-                network=network, strict=True, writes=writes, truncate=abi >= 3
-            )
+        network = bool(policy.permissions.network)
+        key = (roots.entries, network, limits.memory, limits.processes)
+        if key not in self._jails:
+            if len(self._jails) >= MOST_KEPT:
+                self._jails.clear()
+            self._jails[key] = self._jail(policy, roots, self._system)
+        common = self._jails[key]
 
         def draw(scratch: Scratch) -> Jail:
-            folders = (scratch.tmp, scratch.control)
-            rules = view.rules_alone(roots, system, *folders, abi, network=network)
-            return Jail(abi=abi, rules=rules, network=network, filter=program, watched=watched)
+            own = view.rules_of_scratch(scratch.folder, scratch.tmp, self._abi)
+            return common.with_rules(own)
 
-        key = ("landlock", roots.entries, network, limits.memory, limits.processes)
-        return Blueprint(key, draw, self._group(limits), self._temp_root)
+        return Blueprint(("landlock", *key), draw, self._group(limits), self._temp_root)
+
+    def _jail(self, policy: Policy, roots: Roots, system: System) -> Jail:
+        network = bool(policy.permissions.network)
+        return Jail(
+            abi=self._abi,
+            rules=view.rules_alone(roots, system, self._abi, network=network),
+            network=network,
+            filter=seccomp_filter(
+                network=network,
+                strict=True,
+                writes=any(root.mode == WRITE for root in roots.entries),
+                truncate=self._abi >= 3,
+            ),
+            watched=self._watched(policy.limits),
+        )
 
 
 def _refuse_state(roots: Roots, host: Host) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Every back end starts a program with a clean environment and the death of its tree arranged.
 ALWAYS = ("environment", "descriptors", "no-new-privileges", "limits", "tree-kill")
+# Policies whose walls are kept in memory.
+MOST_KEPT = 64
 
 
 class LinuxSandbox:

@@ -17,7 +17,7 @@ from tongs.sandbox import kernel, view
 from tongs.sandbox.channel import Blueprint
 from tongs.sandbox.confine import PROXY_PORT, Jail
 from tongs.sandbox.host import Host
-from tongs.sandbox.linux import ALWAYS, LinuxSandbox, resource_limits, seccomp_filter
+from tongs.sandbox.linux import ALWAYS, MOST_KEPT, LinuxSandbox, resource_limits, seccomp_filter
 from tongs.sandbox.roots import found_roots
 from tongs.sandbox.session import Confinement
 from tongs.sandbox.system import System, system_of
@@ -34,8 +34,6 @@ _NAMESPACES = (
     | kernel.CLONE_NEWIPC
     | kernel.CLONE_NEWUTS
 )
-# Policies whose walls are kept in memory.
-_MOST_KEPT = 64
 ENFORCED = (
     *ALWAYS,
     *("network", "fs.read", "fs.write", "metadata", "stat", "signals"),
@@ -105,7 +103,7 @@ class NamespaceSandbox(LinuxSandbox):
         protected = view.protected(roots, self._system, self._host, policy.project)
         key = (roots.entries, policy.cwd, protected, network, limits.memory, limits.processes)
         if key not in self._jails:
-            if len(self._jails) >= _MOST_KEPT:
+            if len(self._jails) >= MOST_KEPT:
                 self._jails.clear()
             self._jails[key] = self._jail(policy, roots, self._system, protected)
         jail = self._jails[key]

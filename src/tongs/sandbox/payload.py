@@ -77,6 +77,7 @@ def wait_and_become(jail: Jail, ruleset: int, channel: _socket.socket, take: int
         if os.getppid() != supervisor:
             os._exit(127)
         os.setsid()
+        confine.lock_ahead(jail, ruleset)
         request = _awaited(channel, take)
         for name, data in request.files.items():
             _put(jail.files + b"/" + name, data)

@@ -7,6 +7,7 @@ its place between the check and the use.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 
@@ -119,8 +120,9 @@ def _identity(path: str, mode: int) -> tuple[int, int] | None:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             return None
         if error.errno == errno.ELOOP:
-            real = os.path.realpath(path)
-            hint = f"write the path it leads to: {real}"
+            hint = "write the path it leads to"
+            with contextlib.suppress(OSError):  # it may be gone by now
+                hint += f": {os.path.realpath(path)}"
             raise _refused(mode, path, "or a folder above it, is a symbolic link", hint) from None
         raise _refused(mode, path, f"cannot be opened: {error.strerror}") from None
     try:

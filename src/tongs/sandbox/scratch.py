@@ -8,14 +8,18 @@ import os
 import stat
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# What the call's processes may write to.
+_TMP = "tmp"
+# Folders of scratch folders in which this process has looked for leftovers.
+_swept: set[str] = set()
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Scratch:
     """A private folder under `root`, made when something first needs it.
 
-    `tmp` inside it belongs to the call's processes, `control` to Tongs. All folders of a user lie
-    in one, where the next call finds and removes what a killed Tongs left behind.
+    `tmp` inside it belongs to the call's processes, the files beside it are Tongs'. All folders of
+    a user lie in one, where the next process finds and removes what a killed Tongs left behind.
     """
 
     def __init__(self, root: str) -> None:
@@ -26,17 +30,25 @@ class Scratch:
 
     @property
     def tmp(self) -> str:
-        return self._folder("tmp")
+        return os.path.join(self.folder, _TMP)
 
     @property
-    def control(self) -> str:
-        return self._folder("control")
+    def folder(self) -> str:
+        if self._base is None:
+            own = f"tongs-{os.getpid()}-{os.urandom(8).hex()}"
+            base = os.path.join(_users_folder(self._root), own)
+            os.mkdir(base, 0o700)
+            self._lock = os.open(base, _FOLDER)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            os.mkdir(os.path.join(base, _TMP), 0o700)
+            self._base = base
+        return self._base
 
     def write(self, name: str, data: bytes) -> str:
         """A new file that its owner may read and, where it has a #! line, run. Its path."""
-        if name in ("", ".", "..") or "/" in name or "\0" in name:
+        if name in ("", ".", "..", _TMP) or "/" in name or "\0" in name:
             raise ValueError(f"not a plain file name: {name!r}")
-        path = os.path.join(self.control, name)
+        path = os.path.join(self.folder, name)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         descriptor = os.open(path, _NEW_FILE, 0o700)
@@ -48,30 +60,17 @@ class Scratch:
 
     def close(self) -> None:
         if self._base is not None:
-            if not _removed_empty(self._base):
+            if not _removed_plain(self._base):
                 remove_tree(self._base)
             os.close(self._lock)
             self._base = None
 
-    def _folder(self, name: str) -> str:
-        if self._base is None:
-            own = f"tongs-{os.getpid()}-{os.urandom(8).hex()}"
-            base = os.path.join(_users_folder(self._root), own)
-            os.mkdir(base, 0o700)
-            self._lock = os.open(base, _FOLDER)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-            self._base = base
-        path = os.path.join(self._base, name)
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(path, 0o700)
-        return path
 
-
-def _removed_empty(base: str) -> bool:
+def _removed_plain(base: str) -> bool:
     """The common case, in which a call left nothing behind."""
     try:
         for name in os.listdir(base):
-            os.rmdir(os.path.join(base, name))
+            (os.rmdir if name == _TMP else os.unlink)(os.path.join(base, name))
         os.rmdir(base)
     except OSError:
         return False
@@ -88,6 +87,9 @@ def _users_folder(root: str) -> str:
     if not private or facts.st_uid != os.geteuid():
         # Somebody else was here first: their folder is theirs to change under our feet.
         return root
+    if folder in _swept:
+        return folder
+    _swept.add(folder)
     for name in os.listdir(folder):
         if _is_left_over(name, os.path.join(folder, name)):
             remove_tree(os.path.join(folder, name))

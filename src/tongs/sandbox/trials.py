@@ -106,6 +106,7 @@ def _landlock(ground: Ground) -> str:
     try:
         ruleset = confine.make_world(jail, ground.user, ground.group)
         confine.give_up_privileges(jail)
+        confine.lock_ahead(jail, ruleset)
         confine.lock(jail, ruleset, ())
     except confine.Failed as failed:
         raise _cause(failed) from None

@@ -75,21 +75,26 @@ def rules_inside(roots: Roots, host: Host, abi: int) -> list[Rule]:
     ]
 
 
-def rules_alone(
-    roots: Roots, system: System, scratch: str, files: str, abi: int, *, network: bool
-) -> list[Rule]:
+def rules_alone(roots: Roots, system: System, abi: int, *, network: bool) -> list[Rule]:
     """The only wall where there is no private root. A scratch view is read-only here."""
     reading, writing = rights.reading(abi), rights.writing(abi)
     readable = [*system.paths, *(path for path, _ in system.links), *system.programs, *system.etc]
     readable += [*_PROC, *(system.etc_network if network else ())]
     return [
-        *((os.fsencode(path), reading, 0, 0) for path in (*readable, files)),
-        (os.fsencode(scratch), writing, 0, 0),
+        *((os.fsencode(path), reading, 0, 0) for path in readable),
         *((os.fsencode(path), rights.devices(abi), 0, 0) for path in DEVICES),
         *(
             (root.encoded, writing if root.mode == WRITE else reading, root.device, root.inode)
             for root in roots.entries
         ),
+    ]
+
+
+def rules_of_scratch(folder: str, tmp: str, abi: int) -> list[Rule]:
+    """What a call has of its own where there is no private root."""
+    return [
+        (os.fsencode(folder), rights.reading(abi), 0, 0),
+        (os.fsencode(tmp), rights.writing(abi), 0, 0),
     ]
 
 

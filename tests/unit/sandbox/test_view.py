@@ -145,13 +145,14 @@ def test_alone_landlock_grants_a_scratch_view_for_reading(project: Path) -> None
     permissions = Permissions(read=(str(project),), scratch=(str(project),))
     roots = found_roots(permissions, host_of(project))
 
-    rules = view.rules_alone(roots, SYSTEM, "/s/tmp", "/s/control", ABI, network=False)
+    rules = view.rules_alone(roots, SYSTEM, ABI, network=False)
+    rules += view.rules_of_scratch("/s", "/s/tmp", ABI)
 
     facts = project.stat()
     entry = (str(project).encode(), rights.reading(ABI), facts.st_dev, facts.st_ino)
     masks = {path: mask for path, mask, _, _ in rules}
     assert entry in rules
     assert masks[b"/s/tmp"] == rights.writing(ABI)
-    assert masks[b"/s/control"] == rights.reading(ABI)
+    assert masks[b"/s"] == rights.reading(ABI)
     assert b"/etc/resolv.conf" not in masks
     assert not any(path.startswith(b"/proc/self") for path in masks)
