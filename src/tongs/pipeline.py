@@ -230,7 +230,7 @@ def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> P
     return Policy(
         permissions=allowance.permissions,
         limits=allowance.limits,
-        project=tool.origin.project or "",
+        project=tool.origin.project or world.place.root,
         call_id=call.id,
         cwd=world.place.start,
         private_hosts=allowance.private_hosts,
@@ -252,16 +252,16 @@ def _with_walls(result: ToolResult, session: Session, enforcement: str) -> ToolR
 
 def _with_reason(result: ToolResult, context: Context, allowance: Allowance) -> ToolResult:
     """A confined tool that failed: what was off, and which line would grant it."""
-    error = result.error
-    if error is None or error.code is not ErrorCode.EXECUTION_ERROR:
+    if (error := result.error) is None or error.code is not ErrorCode.EXECUTION_ERROR:
         return result
-    from tongs.policy.confined import Ending, explain_failure  # noqa: PLC0415 - failures only
+    from tongs.policy.confined import explain_failure  # noqa: PLC0415 - failures only
+    from tongs.policy.symptoms import Ending  # noqa: PLC0415 - as above
 
     confined = explain_failure(
         context.tool,
         allowance.permissions,
         context.session.enforced,
-        Ending.of(result.metadata, error.details),
+        Ending.of(result.metadata, error.details, context.session),
         place=context.world.place,
         limits=allowance.limits,
         caller=context.call.caller,
@@ -270,8 +270,8 @@ def _with_reason(result: ToolResult, context: Context, allowance: Allowance) -> 
         error.details["confined"] = confined.sentence
         if confined.grants:
             error.details["grants"] = list(confined.grants)
-        if confined.hint:
-            error.details.setdefault("hint", confined.hint)
+        if confined.hint and ("exceeded" in error.details or not error.hint):
+            error.details["hint"] = confined.hint  # the executor's has no line
     return result
 
 

@@ -114,6 +114,25 @@ def test_a_failing_tool_exits_1_and_its_stderr_is_shown_once(place: Place, tongs
     )
 
 
+def test_a_reader_that_may_not_write_is_told_of_the_tag(place: Place, limited: Run) -> None:
+    file = place.tool("new", "bash: touch new\ntags: [read]\n")
+    limited("trust", "--yes", "new")
+
+    refused = limited("tool", "run", "new")
+
+    assert refused == Outcome(
+        "",
+        "touch: cannot touch 'new': Permission denied\n"
+        "error: new failed with exit code 1\n"
+        f"confined: network was off; it could read {place.project} and write nothing"
+        " (from its tag `read`)\n"
+        f"hint: to grant it, write in {file}: permissions: {{fs: {{read: [.], write: [.]}}}},"
+        " or add the tag `write`; to write without keeping it needs user namespaces:"
+        " `tongs doctor`\n",
+        1,
+    )
+
+
 @pytest.mark.parametrize("scope", ["local", "user"])
 def test_a_tool_that_fails_at_a_wall_is_told_the_line_that_opens_it(
     place: Place, tongs: Run, scope: str

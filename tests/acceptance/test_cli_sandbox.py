@@ -215,6 +215,45 @@ def test_scratch_looks_writable_and_nothing_is_kept(tongs: Run, place: Place) ->
     assert (place.project / "file").read_text() == "as it was\n"
 
 
+def test_scratch_that_cannot_be_had_is_not_said_to_be_there(limited: Run) -> None:
+    done = sandboxed(limited, "--scratch", ".", "--", "touch", "new")
+
+    assert "where nothing it writes is kept" not in done.stderr
+    assert done.stderr.endswith(
+        "hint: to grant it, add: --write .; --scratch needs user namespaces: `tongs doctor`\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "note"),
+    [
+        ("cat /proc/self/status", "of /proc every tool can read only parts"),
+        (
+            "echo x > $TMPDIR/f; gzip $TMPDIR/f; exit 1",
+            "without a write list, modes and times of files cannot be changed here",
+        ),
+        (
+            "cd $TMPDIR; mkdir a; echo x > a/b; tar cf t a; rm -r a; tar xpf t",
+            "without a write list, modes and times of files cannot be changed here",
+        ),
+    ],
+)
+def test_what_tier_b_cannot_do_is_not_taken_for_a_missing_grant(
+    limited: Run, script: str, note: str
+) -> None:
+    done = sandboxed(limited, "--read", ".", "--", "sh", "-c", script)
+
+    assert f"write nothing; {note}\n" in done.stderr
+    assert "to grant it" not in done.stderr
+
+
+def test_what_nothing_can_grant_is_told_as_such(tier: Run) -> None:
+    done = sandboxed(tier, "--read", ".", "--", "sh", "-c", "echo x > /etc/tongs-test")
+
+    assert "; /etc/tongs-test cannot be granted to any tool\n" in done.stderr
+    assert "hint: " not in done.stderr
+
+
 @pytest.fixture
 def port() -> Iterator[int]:
     """A server on the loopback device that answers every line with itself."""
@@ -266,6 +305,19 @@ def test_a_host_that_is_not_listed_is_refused(tongs: Run, port: int) -> None:
 
     assert done.code == 1
     assert "403" in done.stderr
+    assert done.stderr.endswith(f"hint: to grant it, add: --host 127.0.0.1:{port}\n")
+
+
+def test_a_host_with_a_private_address_needs_the_word_of_a_person(
+    tongs: Run, port: int, place: Place
+) -> None:
+    fetch = f"import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/')"
+
+    done = sandboxed(tongs, "--host", f"127.0.0.1:{port}", "--", "python3", "-c", fetch)
+
+    line = 'security: {allow_private_hosts: ["127.0.0.1"]}'
+    config = place.user / "config.yml"
+    assert done.stderr.endswith(f"hint: to grant it, write in {config}: {line}\n")
 
 
 def test_variables_are_set_passed_on_or_absent(tier: Run) -> None:

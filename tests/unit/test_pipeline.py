@@ -472,6 +472,41 @@ def test_program_that_a_tool_may_not_read_is_named_with_the_line_that_grants_it(
     assert project.define_and_run(f"{text}{line}\n").output == "ran\n"
 
 
+def test_tool_whose_processes_together_pass_a_limit_is_told_that_limit(project: Project) -> None:
+    many = "bash: for n in 1 2 3 4 5 6 7 8; do sleep 60 & done; wait\n"
+
+    error = project.define_and_run(f"{many}tags: [write]\nlimits: {{processes: 4}}\n").error
+
+    assert error is not None
+    assert error.details["exceeded"] == "processes"
+    assert error.details["confined"].endswith("; limits.processes was 4")
+    assert error.details["grants"] == ["limits: {processes: 8}"]
+    assert error.hint == f"to grant it, write in {project.tools}/t.yaml: limits: {{processes: 8}}"
+
+
+def test_host_that_a_list_refused_is_named_although_the_tool_says_nothing(
+    project: Project,
+) -> None:
+    reach = "import urllib.request as u; u.urlopen('http://not-listed.example.org/')"
+    text = f'bash: python3 -c "{reach}" 2> /dev/null\npermissions: {{network: [a.example.org]}}\n'
+
+    result = project.define_and_run(text)
+
+    assert result.error is not None
+    assert result.metadata["stderr"] == ""
+    assert result.error.details["grants"] == [
+        "permissions: {network: [a.example.org, not-listed.example.org]}"
+    ]
+
+
+def test_hint_of_the_executor_stays_where_it_knows_better(project: Project) -> None:
+    error = project.define_and_run("run: no-such-program\ntags: [read]\n").error
+
+    assert error is not None
+    assert error.hint.startswith("install it; the tool's PATH is ")
+    assert "confined" in error.details
+
+
 def test_confined_tool_that_fails_for_its_own_reasons_is_given_no_hint(project: Project) -> None:
     error = project.define_and_run("bash: exit 7\npermissions: {network: true}\n").error
 

@@ -7,9 +7,11 @@ The log in the state folder is the record; the copy in the project is for readin
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import stat
 import time
 from _thread import allocate_lock  # what threading.Lock is, without loading that module
 from collections.abc import Callable, Mapping, Sequence
@@ -114,7 +116,12 @@ class AuditLog:
                 _make_folder(os.path.dirname(path))
                 # A link in a project must not lead the log into another file.
                 flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-                self._files[path] = os.open(path, flags, 0o600)
+                # Nor may a pipe in its place make every call wait for a reader.
+                opened = os.open(path, flags | os.O_NONBLOCK, 0o600)
+                if not stat.S_ISREG(os.fstat(opened).st_mode):
+                    os.close(opened)
+                    raise OSError(errno.EINVAL, "it is not a plain file")
+                self._files[path] = opened
             return self._files[path]
 
 

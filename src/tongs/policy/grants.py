@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os.path
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tongs.core import network
 from tongs.core.annotations import Any
@@ -15,9 +15,16 @@ from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.policy.permissions import from_tags
 
+MOST_SHOWN = 3
+
 # Text that YAML takes for that text, also inside `[ ]` and `{ }`.
 _PLAIN = re.compile(r"(?:[A-Za-z_/]|\.{0,2}/|~/)[A-Za-z0-9_/.-]*|\.|[0-9.]+(?:[KMG]iB|s)")
 _SPECIAL = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+# Nobody may write these, nor what is new in them: as `sandbox/roots.py` has it.
+_NEVER_WRITTEN = frozenset(
+    "/" + name
+    for name in ["", *"bin boot dev etc home lib lib64 proc root run sbin sys usr var".split()]
+)
 _UNITS = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
 
 
@@ -30,7 +37,24 @@ def where(tool: Tool, place: Place) -> str:
     """The file that the lines of `lines` belong into."""
     if is_own(tool):
         return tool.origin.path or "the definition"
+    return config(place)
+
+
+def config(place: Place) -> str:
+    """The file in which a person says what no definition can say."""
     return os.path.join(place.user_folder, "config.yml")
+
+
+def to_nobody(path: str, place: Place, *, write: bool) -> bool:
+    """Whether nothing can grant this path, or, for writing, the folder it would be made in."""
+    own = place.user_folder
+    if path == "/" or covered(path, ("/proc", *((os.path.join(own, "state"),) if own else ()))):
+        return True
+    if not write:
+        return False
+    above = os.path.dirname(path)
+    system = above in _NEVER_WRITTEN and above != place.home
+    return system or path == place.home or covered(path, (own,) if own else ())
 
 
 def lines(
@@ -54,6 +78,11 @@ def lines(
 def line_of(added: Permissions, tool: Tool, place: Place) -> str:
     """The bare block, for a definition that is not at hand."""
     return f"permissions: {_flow(block(added, tool, place))}"
+
+
+def private_hosts_line(hosts: Iterable[str]) -> str:
+    """For hosts that a list already names, but whose address is private."""
+    return f"security: {{allow_private_hosts: {_flow(list(dict.fromkeys(hosts)))}}}"
 
 
 def block(permissions: Permissions, tool: Tool, place: Place) -> dict[str, Any]:
@@ -111,6 +140,13 @@ def scalar(value: Any) -> str:
     if isinstance(value, str) and not (_PLAIN.fullmatch(value) and value.lower() not in _SPECIAL):
         return json.dumps(value)
     return str(value)
+
+
+def listed(items: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    more = len(items) - MOST_SHOWN
+    some = ", ".join(map(scalar, items[:MOST_SHOWN]))
+    return f"{some} and {more} more" if more > 0 else some
 
 
 def _flow(value: Any) -> str:

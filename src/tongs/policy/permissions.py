@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
-
 from tongs.core import network
 from tongs.core.call import ToolCall
 from tongs.core.execution import Place
@@ -31,25 +29,26 @@ _SYSTEM_TREES = (
 def effective(tool: Tool, call: ToolCall, place: Place, grants: Grants | None) -> Permissions:
     """What this call may touch, with absolute paths.
 
-    Links are followed: a path is compared, shown to whoever approves and granted as what it is.
+    No link is followed: one that a call may have put there would become a grant for the next. The
+    sandbox refuses a path that leads through one.
     """
     base = tool.origin.project or place.root
     if tool.permissions is None:
         own = from_tags(tool, place)
     else:
-        own = _real(tool.permissions.resolved(base, place.home))
+        own = tool.permissions.resolved(base, place.home)
     if grants is not None and grants.permissions is not None:
-        own = _joined(own, _real(grants.permissions.resolved(base, place.home)))
+        own = _joined(own, grants.permissions.resolved(base, place.home))
     ceiling = call.caller.ceiling
     return own if ceiling is None else _settled(own.meet(ceiling))
 
 
 def from_tags(tool: Tool, place: Place) -> Permissions:
     """A tag is a claim by a stranger, so it becomes a bound (SEMANTICS 28)."""
-    root = _real_path(place.root)
+    root = place.root
     folders = [] if too_broad(root, place) else [root]
     for written in tool.working_directories:
-        folder = _real_path(working_directory(written, tool, place))
+        folder = working_directory(written, tool, place)
         if not covered(folder, folders) and _is_work(folder, tool, place):
             folders.append(folder)
     granted = tuple(folders)
@@ -111,15 +110,3 @@ def _settled(permissions: Permissions) -> Permissions:
     """Without the scratch that `write` makes pointless."""
     kept = tuple(path for path in permissions.scratch if not covered(path, permissions.write))
     return permissions if kept == permissions.scratch else replace(permissions, scratch=kept)
-
-
-def _real(permissions: Permissions) -> Permissions:
-    return replace(
-        permissions,
-        read=tuple(map(_real_path, permissions.read)),
-        write=tuple(map(_real_path, permissions.write)),
-    )
-
-
-def _real_path(path: str) -> str:
-    return os.path.realpath(path)

@@ -8,8 +8,10 @@ for `confined.py` to say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from tongs.core.annotations import Any
+from tongs.core.execution import Session
 from tongs.core.record import dataclass
 
 _END = 8000
@@ -24,11 +26,46 @@ _SIGXFSZ = 25
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """How the process ended that made the call fail; `cwd` is where it started, if known."""
+
+    stderr: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    cwd: str | None = None
+    # What it would have needed to start at all.
+    unread: tuple[str, ...] = ()
+    # What a list of hosts has kept it from, as `host:port`.
+    refused: tuple[str, ...] = ()
+    # The limit that ended it.
+    exceeded: str = ""
+    # Its temporary folder.
+    scratch: str = ""
+
+    @classmethod
+    def of(
+        cls, metadata: Mapping[str, Any], details: Mapping[str, Any], session: Session
+    ) -> Ending:
+        """From the metadata of a result, the details of its error, and where it ran."""
+        return cls(
+            str(metadata.get("stderr", "")),
+            metadata.get("exitCode"),
+            metadata.get("signal"),
+            unread=tuple(details.get("unread", ())),
+            refused=tuple(session.refused_hosts),
+            exceeded=str(details.get("exceeded", "")),
+            # To ask for the folder of a call that has started nothing would make one.
+            scratch=session.scratch if "stderr" in metadata else "",
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Symptoms:
     """Paths are as the program wrote them.
 
     `missing` ones were to be read, `unmade` ones lie in a folder that was missing, `refused` ones
-    were to be read or written, and `unwritable` ones written.
+    were to be read or written, `unwritable` ones written, and with `barred` ones something was to
+    be done that is not permitted, whatever the path.
     """
 
     network: bool = False
@@ -39,20 +76,26 @@ class Symptoms:
     unmade: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     unwritable: tuple[str, ...] = ()
+    barred: tuple[str, ...] = ()
+    # Modes, owners or times of files were not to be changed.
+    metadata: bool = False
     # Names of `Limits`.
     limits: tuple[str, ...] = ()
 
 
-def symptoms(stderr: str, exit_code: int | None, signal: int | None) -> Symptoms:
+def symptoms(ending: Ending) -> Symptoms:
     """Read the end of what a failed process wrote, and how it ended."""
-    text = stderr[-_END:]
+    if ending.exceeded:
+        # What is known for sure needs no guess.
+        return Symptoms(limits=(ending.exceeded,))
+    text = ending.stderr[-_END:]
     lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
     sockets = [line for line in lines if _UNIX_SOCKET.search(line)]
     reached = [line for line in lines if _NETWORK.search(line) and line not in sockets]
     # Python names neither socket nor host where the call itself was refused.
     refused_call = "socket" in text and "PermissionError: [Errno 1]" in text
     # curl, told to be silent: it could not resolve a name, or not connect.
-    silent = not text.strip() and exit_code in (6, 7)
+    silent = not text.strip() and ending.exit_code in (6, 7)
     found: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     for line in lines:
         if line not in sockets and line not in reached and (path := _path(line)) is not None:
@@ -61,7 +104,9 @@ def symptoms(stderr: str, exit_code: int | None, signal: int | None) -> Symptoms
         network=bool(reached) or refused_call or silent,
         hosts=_last(host for line in reached for host in _hosts(line)),
         unix_sockets=bool(sockets),
-        limits=tuple(_limits(text, exit_code, signal)),
+        # Python names the call and the trouble in different lines.
+        metadata=bool(_METADATA.search(text) and _NOT_PERMITTED.search(text)),
+        limits=tuple(_limits(text, ending)),
         **{kind: _last(paths) for kind, paths in found.items()},
     )
 
@@ -120,13 +165,13 @@ def _hosts(line: str) -> list[str]:
     ]
 
 
-_KINDS = ("missing", "unmade", "refused", "unwritable")
+_KINDS = ("missing", "unmade", "refused", "unwritable", "barred")
 # To make or to change something, where reading it would be told in the same words.
-_TO_WRITE_KIND = {"missing": "unmade", "refused": "unwritable", "unwritable": "unwritable"}
+_TO_WRITE_KIND = {"missing": "unmade"}
 _WRONG = re.compile(
     r"(?P<unwritable>read-only file system|\bEROFS\b)"
-    r"|(?P<refused>permission denied|\bEACCES\b|\[Errno 13\]|operation not permitted|\bEPERM\b"
-    r"|unable to open database)"
+    r"|(?P<refused>permission denied|\bEACCES\b|\[Errno 13\]|unable to open database)"
+    r"|(?P<barred>operation not permitted|\bEPERM\b)"
     r"|(?P<missing>no such file(?: or directory)?|directory nonexistent|\bENOENT\b|\[Errno 2\]"
     r"|cannot find module|couldn't open file)",
     re.IGNORECASE,
@@ -137,11 +182,17 @@ _TO_WRITE = re.compile(
     r"|for writing|temporary file",
     re.IGNORECASE,
 )
+_NOT_PERMITTED = re.compile(r"operation not permitted|\bEPERM\b", re.IGNORECASE)
+_METADATA = re.compile(
+    r"\b(?:chmod|chown|copystat|utimes?)\b|cannot change (?:mode|ownership)"
+    r"|(?:changing|preserving|setting) (?:attributes|ownership|permissions|times)",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r"(?<!\w)(?<!thread )['\"‘“]([^'\"‘’“”]+)['\"’”]")
 _BARE = re.compile(r"(?<![^\s:=(])(~?/(?!/)[^\s:'\"‘’()<>,;|]*)")
 # As in `bash: line 1: out/x: Read-only file system`.
 _RELATIVE = re.compile(
-    r"(?:: |cannot (?:create|open) )([^\s:/][^\s:]*)(?:: cannot open)?: $", re.IGNORECASE
+    r"(?:: |cannot (?:create|mkdir|open) )([^\s:/][^\s:]*)(?:: cannot open)?: $", re.IGNORECASE
 )
 # A shell names its script first, which is not what the trouble is about.
 _SCRIPT = re.compile(r"^[^\s:]+:(?: line \d+| \d+|(?:\w+:)?\d+): ")
@@ -160,7 +211,9 @@ def _path(line: str) -> tuple[str, str] | None:
         path = relative[1]
     if path is None or not path.isprintable() or len(path) > _LONGEST_PATH:
         return None
-    return _TO_WRITE_KIND[kind] if _TO_WRITE.search(line) else kind, path
+    if _TO_WRITE.search(line) and not (kind == "barred" and _METADATA.search(line)):
+        kind = _TO_WRITE_KIND.get(kind, "unwritable")
+    return kind, path
 
 
 def _named(text: str) -> str | None:
@@ -171,9 +224,9 @@ def _named(text: str) -> str | None:
     return None
 
 
-def _limits(text: str, exit_code: int | None, signal: int | None) -> Iterator[str]:
+def _limits(text: str, ending: Ending) -> Iterator[str]:
     # A shell tells of a signal by 128 and its number.
-    ended = signal if signal is not None else (exit_code or 0) - 128
+    ended = ending.signal if ending.signal is not None else (ending.exit_code or 0) - 128
     if ended == _SIGKILL or _MEMORY.search(text):
         yield "memory"
     if _PROCESSES.search(text):

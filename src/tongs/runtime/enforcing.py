@@ -6,8 +6,10 @@ so the answer is kept in the state folder until the kernel, the user or the boot
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -19,7 +21,7 @@ from tongs.store.files import private_folder, read_whole, write_whole
 if TYPE_CHECKING:
     from tongs.core.execution import Policy, Sandbox, Session, SpoolOpener, Waiter
     from tongs.sandbox.host import Host
-    from tongs.sandbox.probe import Found
+    from tongs.sandbox.probe import Answer, Found
 
 STRICT = "strict"
 BEST_EFFORT = "best-effort"
@@ -30,6 +32,10 @@ _ELSEWHERE = {"darwin": "seatbelt", "win32": "winjob"}
 # The file in the state folder.
 _ANSWER = "sandbox"
 _LARGEST_ANSWER = 64 * 1024
+# Seconds for which less than the best is believed.
+_RECENT = 600
+# Too many open files, too little memory: of the moment, not of the machine.
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 class ChosenSandbox:
@@ -127,12 +133,17 @@ def found_here(state: str, *, direct: bool, again: bool = False) -> Found:
         tier, view = kept
         return Found(tier, scratch_view=view)
     found = probe(direct=direct)
-    if found.tier:
+    if found.tier and not any(map(_is_passing, found.answers)):
         # A machine that can do nothing is asked again each time: somebody may have mended it.
         with suppress(OSError):
-            answer = f"{now}\n{found.tier}\n{int(found.scratch_view)}\n"
+            answer = f"{now}\n{found.tier}\n{int(found.scratch_view)}\n{int(time.time())}\n"
             write_whole(os.path.join(private_folder(state), _ANSWER), answer.encode(), sync=False)
     return found
+
+
+def _is_passing(answer: Answer) -> bool:
+    """Whether a tier failed for a reason that may be gone with the next call."""
+    return any(os.strerror(number) in answer.problem for number in _PASSING)
 
 
 def _kept(path: str, now: str) -> tuple[str, bool] | None:
@@ -141,7 +152,11 @@ def _kept(path: str, now: str) -> tuple[str, bool] | None:
     except OSError:
         return None
     lines = (data or b"").decode("utf-8", "replace").split("\n")
-    if len(lines) != 4 or lines[0] != now or lines[1] not in ("namespaces", "landlock"):
+    if len(lines) != 5 or lines[0] != now or lines[1] not in ("namespaces", "landlock"):
+        return None
+    # The best there is stays the best; for less, somebody may find out what is in the way.
+    made = int(lines[3]) if lines[3].isdecimal() else 0
+    if lines[1] != "namespaces" and not 0 <= time.time() - made < _RECENT:
         return None
     return lines[1], lines[2] == "1"
 

@@ -235,8 +235,8 @@ class _Explaining:
             roots = found_roots(permissions, host)
         except ToolError:
             return []  # said elsewhere: the tool cannot be run with these
-        paths = protected(roots, system_of(host), host, self._place.root)
-        return [path for path in paths if os.path.exists(path)]
+        held = protected(roots, system_of(host), host, self._place.root)
+        return [path for path, identity in held if identity is not None]
 
     def _changes(self, permissions: Permissions, limits: Limits) -> Iterator[Change]:
         """What a person most often wants to change, as the lines that do it."""

@@ -10,7 +10,6 @@ from tongs.core.network import within
 from tongs.core.permissions import Permissions, covered
 from tongs.core.record import dataclass, field
 from tongs.core.tool import Level, Tool
-from tongs.policy.grants import limits_block
 
 if TYPE_CHECKING:
     from tongs.config.places import Places
@@ -71,10 +70,6 @@ def missing_options(result: ToolResult, trial: Trial, runtime: Runtime) -> list[
     """The options that would grant what the failure points at, as they are typed."""
     if result.error is None:
         return []
-    if exceeded := result.error.details.get("exceeded"):
-        # All processes together: what is known for sure needs no guess.
-        raised = 2 * getattr(runtime.settings.limits_for("", trial.limits), exceeded)
-        return list(_limit_options(limits_block({exceeded: raised})))
     return [
         option
         for line in result.error.details.get("grants") or ()
@@ -104,10 +99,7 @@ def _options(block: Mapping[str, Any], trial: Trial, places: Places) -> Iterator
         ("--write", wanted.write, given.write),
     ):
         yield from (f"{option} {_typed(p, places.cwd)}" for p in paths if not covered(p, had))
-    yield from _limit_options(block.get("limits") or {})
-
-
-def _limit_options(limits: Mapping[str, Any]) -> Iterator[str]:
+    limits = block.get("limits") or {}
     yield from (f"--{name} {limits[name]}" for name in ("memory", "processes") if name in limits)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from tongs.config.environment import base_environment
 from tongs.config.places import Places
@@ -32,6 +33,22 @@ _TEMPORARY = "/tmp"
 
 def platform() -> str:
     return _PLATFORMS.get(sys.platform, sys.platform)
+
+
+def authority(places: Places) -> tuple[str, ...]:
+    """What decides what Tongs does, wherever links lead: config, tools, and Tongs' own code."""
+    found = dict.fromkeys((places.user_folder, places.global_folder))
+    for folder in tuple(found):
+        tools = os.path.join(folder, "tools")
+        found[os.path.realpath(os.path.join(folder, "config.yml"))] = None
+        found[os.path.realpath(tools)] = None
+        with suppress(OSError), os.scandir(tools) as entries:
+            linked = [entry.path for entry in entries if entry.is_symlink()]
+            found.update(dict.fromkeys(map(os.path.realpath, linked)))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    found.update(dict.fromkeys(map(os.path.realpath, (package, sys.prefix, sys.base_prefix))))
+    # What every tool can read and none can write needs no word here.
+    return tuple(path for path in found if path not in ("/usr", "/usr/local"))
 
 
 def default_shell(settings: Settings, host: Mapping[str, str]) -> str:
@@ -65,8 +82,9 @@ class Wiring:
 
         host = Host(
             home=self.places.home,
-            state=self.places.state,
-            authority=(self.places.user_folder, self.places.global_folder),
+            state=os.path.realpath(self.places.state),
+            authority=authority(self.places),
+            project=self.places.root,
             search_path=self.host.get("PATH", os.defpath),
             programs=tuple(self._interpreters().values()),
         )

@@ -119,6 +119,8 @@ class Channel:
         # Only an unexpected end leaves something to look for.
         died = self.over and not any(said[0] == supervisor.ENDED for said in self.said)
         self.over = True
+        while self.descriptors:
+            os.close(self.descriptors.pop())
         self._socket.close()
         if self._launched is not None:
             self._launched.finish(died=died)

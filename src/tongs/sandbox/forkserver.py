@@ -60,7 +60,8 @@ def serve() -> None:
 def _bury(running: set[int]) -> None:
     ended: dict[int, int] = {}
     tree.reap(ended)
-    running -= ended.keys()
+    # Not `-=`, which makes a new set of a set and keys.
+    running.difference_update(ended)
     if any(ended.values()):
         tree.kill_tree(spare=running)
 
@@ -72,8 +73,8 @@ def _dismiss(running: set[int]) -> None:
     """
     for pid in running:
         os.kill(pid, supervisor.SIGTERM)
-    for pid in running:
-        os.waitpid(pid, 0)
+    # With whatever one of them was just starting.
+    tree.kill_tree()
 
 
 if __name__ == "__main__":

@@ -22,3 +22,5 @@ class Host:
     search_path: str = os.defpath
     programs: tuple[str, ...] = ()
     scratch_view: bool = True
+    # Where tools may have been writing.
+    project: str = ""

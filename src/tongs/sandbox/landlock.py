@@ -72,7 +72,7 @@ class LandlockSandbox(LinuxSandbox):
             )
         enforced = [*ALWAYS, "network", "fs.read", "fs.write"]
         not_enforced = [*policy.not_enforced, "stat"]
-        if permissions.write:
+        if any(root.mode == WRITE for root in roots.entries):
             not_enforced += ["metadata", "protected-paths"]
         else:
             enforced.append("metadata")
@@ -84,6 +84,9 @@ class LandlockSandbox(LinuxSandbox):
         held, declared = self._over_the_tree(counted=False)
         enforced += held
         not_enforced += declared
+        if os.geteuid() == 0 and "processes" not in held:
+            # Nothing bounds how fast root can fork, so a storm of forks may outrun the kill.
+            not_enforced.append("tree-kill")
         user = os.geteuid()
         return Confinement(
             blueprint,
@@ -94,6 +97,7 @@ class LandlockSandbox(LinuxSandbox):
             not_enforced=tuple(not_enforced),
             environment=_ENVIRONMENT,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
+            watch=view.watch_over(roots, policy.project),
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:

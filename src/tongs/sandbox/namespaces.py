@@ -92,6 +92,7 @@ class NamespaceSandbox(LinuxSandbox):
             environment=_proxy_variables() if hosts else {},
             proxy=_proxy(hosts, policy.private_hosts) if hosts else None,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
+            watch=view.watch_over(roots, policy.project),
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
@@ -112,7 +113,11 @@ class NamespaceSandbox(LinuxSandbox):
         )
 
     def _jail(
-        self, policy: Policy, roots: Roots, system: System, protected: tuple[str, ...]
+        self,
+        policy: Policy,
+        roots: Roots,
+        system: System,
+        protected: tuple[tuple[str, tuple[int, int] | None], ...],
     ) -> Jail:
         network = policy.permissions.network
         return Jail(
@@ -123,7 +128,7 @@ class NamespaceSandbox(LinuxSandbox):
                 self._host,
                 view.Guest(
                     cwd=policy.cwd,
-                    protected=protected,
+                    protected=tuple(path for path, _ in protected),
                     network=network is True,
                     user=os.geteuid(),
                     group=os.getegid(),

@@ -16,6 +16,7 @@ NAMES = (
     *(".tongs", ".cycod", ".kodelet", "kodelet-tools", ".glee"),
     *(".mcp.json", ".vscode", ".idea"),
 )
+_OF_EDITORS = (".vscode", ".idea")
 _IN_GIT = ("hooks", "config", "config.worktree", "info/attributes")
 _MOST_MODULES = 64
 _LARGEST_FILE = 4096
@@ -47,6 +48,41 @@ def pinned(root: str, paths: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
+class Watch:
+    """Notices when something of this changes though it should not.
+
+    A mount on a file is gone when somebody outside replaces the file, and what does not exist yet
+    cannot be mounted on. So a call that could write around these is looked at when it is over.
+    """
+
+    def __init__(self, roots: Iterable[str], projects: Iterable[str]) -> None:
+        self._paths = [
+            path
+            for root in roots
+            for path in (*protected_in(root, projects), os.path.join(root, ".git", "commondir"))
+            # Editors write to their folders all the time.
+            if os.path.basename(path) not in _OF_EDITORS
+        ]
+        self._before = [_state(path) for path in self._paths]
+
+    def changed(self) -> list[str]:
+        now = map(_state, self._paths)
+        seen = zip(self._paths, self._before, now, strict=True)
+        return [path for path, before, after in seen if before != after]
+
+
+def _state(path: str) -> tuple[object, ...]:
+    """What tells one content of a file or a folder from another, cheaply."""
+    try:
+        facts = os.lstat(path)
+        names = sorted(os.listdir(path)) if stat.S_ISDIR(facts.st_mode) else []
+    except OSError:
+        return ()
+    inner = (_state(os.path.join(path, name)) for name in names[:_MOST_MODULES])
+    size = 0 if names else facts.st_size
+    return (facts.st_ino, facts.st_mode, facts.st_mtime_ns, size, *inner)
+
+
 def _named(base: str) -> Iterator[str]:
     for name in NAMES:
         yield os.path.join(base, name)
@@ -59,7 +95,10 @@ def _of_git(git: str) -> Iterator[str]:
         return
     if folder != git:
         yield git
-    for place in (folder, *_modules(folder), *_common(folder)):
+    modules = _modules(folder)
+    if modules == [os.path.join(folder, "modules")]:
+        yield from modules
+    for place in (folder, *modules, *_common(folder)):
         for name in _IN_GIT:
             yield os.path.join(place, name)
 
@@ -85,11 +124,16 @@ def _common(folder: str) -> list[str]:
 
 
 def _modules(folder: str) -> list[str]:
-    try:
-        names = sorted(os.listdir(os.path.join(folder, "modules")))
-    except OSError:
-        return []
-    return [os.path.join(folder, "modules", name) for name in names[:_MOST_MODULES]]
+    """The repositories of submodules, whose names may hold slashes; the folder of all if many."""
+    found: list[str] = []
+    top = os.path.join(folder, "modules")
+    for place, folders, files in os.walk(top):
+        if "HEAD" in files or "config" in files:
+            found.append(place)
+            folders[:] = [name for name in folders if name == "modules"]
+        if len(found) + len(folders) > _MOST_MODULES:
+            return [top]
+    return found
 
 
 def _first_line(path: str) -> str:

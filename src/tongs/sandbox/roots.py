@@ -46,7 +46,8 @@ class Root:
 class Roots:
     """The entries that count, those above before those below.
 
-    `missing` are the paths at which there is nothing, `named` all that were granted by name.
+    `missing` are the paths at which there is nothing, `named` those that may be written by their
+    own name.
     """
 
     entries: tuple[Root, ...] = ()
@@ -78,7 +79,7 @@ def found_roots(permissions: Permissions, host: Host) -> Roots:
             missing.append(path)
         else:
             entries.append(Root(path, mode, *identity))
-    named = frozenset(root.path for root in entries)
+    named = frozenset(root.path for root in entries if root.mode == WRITE)
     return Roots(tuple(_without_repeats(entries)), tuple(missing), named)
 
 
@@ -112,10 +113,20 @@ def _check(path: str, mode: int, host: Host) -> None:
             raise _refused(mode, path, "where tools and config are trusted by their place")
 
 
+def identified(path: str) -> tuple[int, int]:
+    """Device and inode of what lies at a path in which nothing is a link."""
+    descriptor = kernel.open_path(os.fsencode(path))
+    try:
+        facts = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    return facts.st_dev, facts.st_ino
+
+
 def _identity(path: str, mode: int) -> tuple[int, int] | None:
     """Device and inode; None where there is nothing."""
     try:
-        descriptor = kernel.open_path(os.fsencode(path))
+        return identified(path)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             return None
@@ -125,11 +136,6 @@ def _identity(path: str, mode: int) -> tuple[int, int] | None:
                 hint += f": {os.path.realpath(path)}"
             raise _refused(mode, path, "or a folder above it, is a symbolic link", hint) from None
         raise _refused(mode, path, f"cannot be opened: {error.strerror}") from None
-    try:
-        facts = os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
-    return facts.st_dev, facts.st_ino
 
 
 def _refused(mode: int, path: str, reason: str, hint: str = "") -> ToolError:

@@ -23,6 +23,7 @@ from tongs.sandbox.capture import Capture
 from tongs.sandbox.channel import Blueprint, Channel, Pool
 from tongs.sandbox.payload import Request
 from tongs.sandbox.pipes import Pipes
+from tongs.sandbox.protected import Watch
 from tongs.sandbox.pump import Pump, Report
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Confinement:
     # Starts the proxy for a list of hosts on the listening socket of the call.
     proxy: Callable[[int], HostProxy] | None = None
     warnings: Sequence[str] = ()
+    # What has to be as it was when the call is over.
+    watch: Watch | None = None
 
 
 class TreeSession:
@@ -95,7 +98,15 @@ class TreeSession:
     @property
     def warnings(self) -> Sequence[str]:
         refused = [] if self._proxy is None else self._proxy.refusals()
-        return [*self._confinement.warnings, *(f"network: {line}" for line in refused)]
+        watch = self._confinement.watch
+        return [
+            *self._confinement.warnings,
+            *(f"network: {line}" for line in refused),
+            *(
+                f"{path} was changed while the tool ran; look at it, since it makes others run"
+                for path in (() if watch is None else watch.changed())
+            ),
+        ]
 
     def write(self, name: str, data: bytes) -> str:
         if not self._confinement.files:
@@ -184,6 +195,9 @@ class TreeSession:
 
     def _replace(self) -> None:
         assert self._channel is not None
+        if self._proxy is not None:
+            self._proxy.close()  # it serves the network of the world that is gone
+            self._proxy = None
         self._channel = self._pool.again(self._confinement.blueprint, self._channel)
 
     async def _start_proxy(self, channel: Channel) -> None:

@@ -6,7 +6,7 @@ import os
 
 from tongs.core.record import dataclass
 from tongs.sandbox.host import Host
-from tongs.sandbox.roots import inside
+from tongs.sandbox.roots import READ, Root, identified, inside
 
 FOLDERS = tuple(
     "/" + name for name in "usr bin sbin lib lib32 lib64 libx32 opt nix/store gnu/store".split()
@@ -37,6 +37,8 @@ DEVICES = tuple("/dev/" + name for name in "null zero full random urandom".split
 _BESIDE_PROGRAMS = "bin lib lib32 lib64 libexec include pyvenv.cfg".split()
 # Version managers put small scripts here that look for the real program in these.
 _SHIMS = "shims"
+# What a folder of programs is called, wherever a link leads.
+_FOLDER_NAMES = ("bin", "sbin", ".bin", _SHIMS)
 _BESIDE_SHIMS = "bin libexec versions installs plugins completions version".split()
 
 
@@ -50,10 +52,11 @@ class System:
     etc: tuple[str, ...]
     etc_network: tuple[str, ...]
     # Outside of the system's own folders: what the PATH and the interpreters lead to.
-    programs: tuple[str, ...]
+    programs: tuple[Root, ...]
 
     def covers(self, path: str) -> bool:
-        return any(inside(path, known) for known in (*self.paths, *self.programs))
+        known = (*self.paths, *(program.path for program in self.programs))
+        return any(inside(path, other) for other in known)
 
 
 def system_of(host: Host) -> System:
@@ -65,40 +68,60 @@ def system_of(host: Host) -> System:
         except OSError:
             if os.path.isdir(path):
                 paths.append(path)
-    programs = _programs(host, paths)
-    for folder in dict.fromkeys(host.search_path.split(":")):
-        real = os.path.realpath(folder)
-        # A PATH may lead through links, which then have to be there, too.
-        if real != folder and any(inside(real, known) for known in programs):
-            links.append((folder, real))
+    programs, through = _programs(host, paths)
     return System(
         paths=tuple(paths),
-        links=tuple(links),
+        links=(*links, *through),
         etc=tuple(path for path in ETC if os.path.exists(path)),
         etc_network=tuple(path for path in ETC_NETWORK if os.path.exists(path)),
         programs=tuple(programs),
     )
 
 
-def _programs(host: Host, known: list[str]) -> list[str]:
+def _programs(host: Host, known: list[str]) -> tuple[list[Root], list[tuple[str, str]]]:
+    """What programs outside of the system need, and the links through which a PATH leads there."""
     folders = [folder for folder in host.search_path.split(":") if os.path.isabs(folder)]
-    folders += [os.path.dirname(program) for program in host.programs if os.path.isabs(program)]
-    # An interpreter of an environment is a link to the one it was made with.
-    folders += [os.path.dirname(os.path.realpath(program)) for program in host.programs]
-    found: dict[str, None] = {}
-    for folder in folders:
-        for path in _beside(os.path.realpath(folder), host):
-            if not any(inside(path, other) for other in (*known, *found)):
-                found[path] = None
-    return list(found)
+    for program in host.programs:
+        # An interpreter of an environment is a link to the one it was made with.
+        folders += [os.path.dirname(path) for path in (program, os.path.realpath(program))]
+    found: dict[str, Root] = {}
+    links = []
+    for folder in map(os.path.normpath, folders):
+        real = os.path.realpath(folder)
+        if real != folder:
+            if not _may_lead(folder, real, host):
+                continue
+            links.append((folder, real))
+        for path in _beside(real, host):
+            root = _root(path)
+            if root and not any(inside(path, other) for other in (*known, *found)):
+                found[path] = root
+    return list(found.values()), [
+        link for link in links if any(inside(link[1], path) for path in found)
+    ]
+
+
+def _may_lead(folder: str, real: str, host: Host) -> bool:
+    """Whether a link on the PATH is the person's own: a tool could have put one into a project."""
+    planted = bool(host.project) and inside(folder, host.project)
+    return not planted and os.path.basename(real) in _FOLDER_NAMES
 
 
 def _beside(folder: str, host: Host) -> list[str]:
     """A folder of programs with what they need; nothing where that would be a home or a secret."""
+    if any(inside(kept, folder) for kept in ("/", host.home, host.state) if kept):
+        return []
     above = os.path.dirname(folder)
-    if above in ("/", host.home) or inside(host.state, folder):
-        # ~/bin has nothing beside it that would be its own.
-        return [folder] if folder not in ("/", host.home) and os.path.isdir(folder) else []
+    if above in ("/", host.home):
+        return [folder]  # ~/bin has nothing beside it that would be its own
     names = _BESIDE_SHIMS if os.path.basename(folder) == _SHIMS else _BESIDE_PROGRAMS
-    paths = [folder, *(os.path.join(above, name) for name in names)]
-    return [path for path in dict.fromkeys(paths) if os.path.exists(path)]
+    return [*dict.fromkeys([folder, *(os.path.join(above, name) for name in names)])]
+
+
+def _root(path: str) -> Root | None:
+    """What lies there, if no link leads to it."""
+    try:
+        identity = identified(path)
+    except OSError:
+        return None
+    return Root(path, READ, *identity)

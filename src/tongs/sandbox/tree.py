@@ -40,22 +40,26 @@ def kill_tree(spare: Collection[int] = ()) -> dict[int, int]:
     ended: dict[int, int] = {}
     children = children_reader()
     me = os.getpid()
+
+    def ours() -> list[int]:
+        return [pid for pid in children(me) if pid not in spare]
+
     while True:
         if not spare and reap(ended):
             return ended
-        roots = [pid for pid in children(me) if pid not in spare]
-        if not roots:
+        if not ours():
             if spare:
                 return ended
             # The kernel's list can miss a child while another one exits; look again shortly.
             select.poll().poll(5)
             continue
         stopped: set[int] = set()
-        while fresh := descendants(roots, children) - stopped:
+        # From the top each time: an orphan of a process that just ended is a child of this one.
+        while fresh := descendants(ours(), children) - stopped:
             _signal_all(fresh, _signal.SIGSTOP)
             stopped |= fresh
         _signal_all(stopped, _signal.SIGKILL)
-        for root in roots:
+        for root in ours():
             try:  # noqa: SIM105 - as above
                 ended[root] = os.waitpid(root, 0)[1]
             except ChildProcessError:

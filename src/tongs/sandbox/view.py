@@ -9,8 +9,8 @@ from tongs.core.annotations import Any, TypeAlias
 from tongs.core.record import dataclass
 from tongs.sandbox import mounts, rights
 from tongs.sandbox.host import Host
-from tongs.sandbox.protected import pinned, protected_in
-from tongs.sandbox.roots import READ, SCRATCH, WRITE, Root, Roots, inside
+from tongs.sandbox.protected import Watch, pinned, protected_in
+from tongs.sandbox.roots import READ, SCRATCH, WRITE, Root, Roots, identified, inside
 from tongs.sandbox.system import DEVICES, System
 
 Step: TypeAlias = tuple[Any, ...]
@@ -49,12 +49,8 @@ def private_root(roots: Roots, system: System, host: Host, guest: Guest) -> list
     if roots.covering(cwd) is None and not system.covers(cwd) and cwd not in ("/", host.home):
         # It was not granted, but that is where the tool starts: an empty folder.
         steps.append((mounts.FOLDER, os.fsencode(cwd), 0o755))
-    outside = [path for path in system.programs if roots.covering(path) is None]
-    binds: list[tuple[str, Step]] = [
-        (path, (mounts.BIND, os.fsencode(path), os.fsencode(path), mounts.READ_ONLY, 0, 0))
-        for path in outside
-    ]
-    binds += [(root.path, _root_step(root)) for root in roots.entries]
+    outside = [program for program in system.programs if roots.covering(program.path) is None]
+    binds = [(root.path, _root_step(root)) for root in (*outside, *roots.entries)]
     steps += [step for _, step in sorted(binds, key=lambda bind: bind[0])]
     for path, text in system.links:
         if roots.covering(path) is None and not system.covers(path):
@@ -78,14 +74,15 @@ def rules_inside(roots: Roots, host: Host, abi: int) -> list[Rule]:
 def rules_alone(roots: Roots, system: System, abi: int, *, network: bool) -> list[Rule]:
     """The only wall where there is no private root. A scratch view is read-only here."""
     reading, writing = rights.reading(abi), rights.writing(abi)
-    readable = [*system.paths, *(path for path, _ in system.links), *system.programs, *system.etc]
-    readable += [*_PROC, *(system.etc_network if network else ())]
+    folders = (path for path, _ in system.links if os.path.dirname(path) == "/")
+    readable = [*system.paths, *folders, *system.etc, *_PROC]
+    readable += system.etc_network if network else ()
     return [
         *((os.fsencode(path), reading, 0, 0) for path in readable),
         *((os.fsencode(path), rights.devices(abi), 0, 0) for path in DEVICES),
         *(
             (root.encoded, writing if root.mode == WRITE else reading, root.device, root.inode)
-            for root in roots.entries
+            for root in (*system.programs, *roots.entries)
         ),
     ]
 
@@ -98,15 +95,34 @@ def rules_of_scratch(folder: str, tmp: str, abi: int) -> list[Rule]:
     ]
 
 
-def protected(roots: Roots, system: System, host: Host, project: str) -> tuple[str, ...]:
-    """What stays read-only in roots that may be written, unless it was granted by its own name."""
+def protected(
+    roots: Roots, system: System, host: Host, project: str
+) -> tuple[tuple[str, tuple[int, int] | None], ...]:
+    """What stays read-only in roots that may be written, each with what lies there now.
+
+    A name may be granted on its own. What makes Tongs itself do something may not.
+    """
     found: dict[str, None] = {}
     for root in roots.entries:
         if root.mode == WRITE:
-            found.update(dict.fromkeys(protected_in(root.path, [project])))
-            ours = (*system.programs, *host.authority)
+            names = protected_in(root.path, [project])
+            found.update(dict.fromkeys(path for path in names if path not in roots.named))
+            ours = (*(program.path for program in system.programs), *host.authority)
             found.update(dict.fromkeys(path for path in ours if inside(path, root.path)))
-    return tuple(path for path in found if path not in roots.named)
+    return tuple((path, _identity(path)) for path in found)
+
+
+def watch_over(roots: Roots, project: str) -> Watch | None:
+    """Looks, when the call is over, at what no wall can hold for certain."""
+    writable = [root.path for root in roots.entries if root.mode == WRITE]
+    return Watch(writable, [project]) if writable else None
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        return identified(path)
+    except OSError:
+        return None
 
 
 def _system_steps(system: System, *, network: bool) -> Iterator[Step]:
@@ -116,7 +132,8 @@ def _system_steps(system: System, *, network: bool) -> Iterator[Step]:
         yield (mounts.BIND, target, target, mounts.READ_ONLY, 0, 0)
     for path in DEVICES:
         target = os.fsencode(path)
-        yield (mounts.BIND, target, target, mounts.DEVICE, 0, 0)
+        # Read-only: to root the node itself would be the host's to change. It can be written to.
+        yield (mounts.BIND, target, target, mounts.DEVICE | mounts.READ_ONLY, 0, 0)
     for name, text in (
         *(("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0")),
         *(("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2")),

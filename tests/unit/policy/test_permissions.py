@@ -95,7 +95,7 @@ def test_persons_own_tool_may_work_in_a_hidden_folder_of_the_home() -> None:
     assert tongs.read == ("/work/p",)
 
 
-def test_path_is_granted_as_what_it_is_behind_its_links(tmp_path: Path) -> None:
+def test_link_that_an_earlier_call_may_have_made_is_never_followed(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     (home / ".ssh").mkdir(parents=True)
     project.mkdir()
@@ -108,10 +108,10 @@ def test_path_is_granted_as_what_it_is_behind_its_links(tmp_path: Path) -> None:
     nested = ToolCall(caller=Caller(CallerKind.TOOL, "outer", ceiling=ceiling))
 
     assert from_tags(tool, place).read == (str(project),)
-    assert effective(asking, CALL, place, None) == Permissions(
-        read=(str(home / ".ssh"),), write=(str(home / ".ssh"),)
-    )
-    assert effective(asking, nested, place, None) == Permissions()
+    # As it was written; the sandbox then refuses a path that leads through a link.
+    written = str(project / "cache")
+    assert effective(asking, CALL, place, None) == Permissions(read=(written,), write=(written,))
+    assert effective(asking, nested, place, None) == Permissions(write=(written,), read=(written,))
 
 
 def test_tilde_of_a_block_is_the_home_that_the_place_knows() -> None:

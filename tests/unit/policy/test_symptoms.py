@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from tongs.policy.symptoms import Symptoms, symptoms
+from tongs.policy.symptoms import Ending, Symptoms, symptoms
 
 PYTHON_SOCKET = """\
 Traceback (most recent call last):
@@ -104,15 +104,15 @@ RUST = (
     ],
 )
 def test_network_that_is_off_is_recognised(stderr: str, hosts: list[str]) -> None:
-    found = symptoms(stderr, 1, None)
+    found = symptoms(Ending(stderr, 1))
 
     assert found == Symptoms(network=True, hosts=tuple(hosts))
 
 
 @pytest.mark.parametrize("code", [6, 7])
 def test_silent_curl_tells_by_its_exit_code(code: int) -> None:
-    assert symptoms("\n", code, None) == Symptoms(network=True)
-    assert symptoms("no such city\n", code, None) == Symptoms()
+    assert symptoms(Ending("\n", code)) == Symptoms(network=True)
+    assert symptoms(Ending("no such city\n", code)) == Symptoms()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,9 @@ def test_silent_curl_tells_by_its_exit_code(code: int) -> None:
         ("ln: failed to create symbolic link '/p/l': Permission denied", "/p/l"),
         ("tee: /p/f: Read-only file system", "/p/f"),
         ("sed: couldn't open temporary file /p/sedSy2qDW: Read-only file system", "/p/sedSy2qDW"),
-        ("chmod: changing permissions of '/p/f': Operation not permitted", "/p/f"),
+        ("chmod: changing permissions of '/p/f': Read-only file system", "/p/f"),
+        ("mkfifo: cannot create fifo '/p/f': Operation not permitted", "/p/f"),
+        ("fatal: cannot mkdir f: Permission denied", "f"),
         ("bash: line 1: /p/f: Read-only file system", "/p/f"),
         ("bash: line 1: out/f: Read-only file system", "out/f"),
         ("/run/tongs/t.script: line 1: out/f: Read-only file system", "out/f"),
@@ -155,7 +157,7 @@ def test_silent_curl_tells_by_its_exit_code(code: int) -> None:
     ],
 )
 def test_path_that_cannot_be_written_is_read_out(stderr: str, path: str) -> None:
-    assert symptoms(stderr, 1, None) == Symptoms(unwritable=(path,))
+    assert symptoms(Ending(stderr, 1)) == Symptoms(unwritable=(path,))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_path_that_cannot_be_written_is_read_out(stderr: str, path: str) -> None
     ],
 )
 def test_path_that_was_refused_is_read_out(stderr: str, path: str) -> None:
-    assert symptoms(stderr, 1, None) == Symptoms(refused=(path,))
+    assert symptoms(Ending(stderr, 1)) == Symptoms(refused=(path,))
 
 
 @pytest.mark.parametrize(
@@ -207,7 +209,7 @@ def test_path_that_was_refused_is_read_out(stderr: str, path: str) -> None:
     ],
 )
 def test_path_that_was_not_there_is_read_out(stderr: str, path: str) -> None:
-    assert symptoms(stderr, 1, None) == Symptoms(missing=(path,))
+    assert symptoms(Ending(stderr, 1)) == Symptoms(missing=(path,))
 
 
 @pytest.mark.parametrize(
@@ -220,7 +222,66 @@ def test_path_that_was_not_there_is_read_out(stderr: str, path: str) -> None:
     ],
 )
 def test_path_whose_folder_was_not_there_is_read_out(stderr: str) -> None:
-    assert symptoms(stderr, 1, None) == Symptoms(unmade=("/h/f",))
+    assert symptoms(Ending(stderr, 1)) == Symptoms(unmade=("/h/f",))
+
+
+PYTHON_UTIME = """\
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/shutil.py", line 376, in copystat
+    lookup("utime")(dst, ns=(st.st_atime_ns, st.st_mtime_ns),
+PermissionError: [Errno 1] Operation not permitted
+"""
+TAR_UTIME = """\
+tar: a/b: Cannot utime: Operation not permitted
+tar: a/b: Cannot change mode to rw-r--r--: Operation not permitted
+tar: Exiting with failure status due to previous errors
+"""
+NODE_UTIME = """\
+Error: EPERM: operation not permitted, utime '/t/x'
+    at Object.utimesSync (node:fs:2059:11) {
+  errno: -1,
+  code: 'EPERM',
+  syscall: 'utime',
+  path: '/t/x'
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stderr", "paths"),
+    [
+        ("chmod: changing permissions of '/p/f': Operation not permitted", ["/p/f"]),
+        ("chown: changing ownership of 'f': Operation not permitted", ["f"]),
+        ("touch: setting times of '/t/x': Operation not permitted", ["/t/x"]),
+        ("cp: preserving times for '/t/x': Operation not permitted", ["/t/x"]),
+        ("install: setting permissions for ‘/t/k’: Operation not permitted", ["/t/k"]),
+        ("error: chmod on /t/config.lock failed: Operation not permitted", ["/t/config.lock"]),
+        (PYTHON_UTIME, []),
+        (TAR_UTIME, []),
+        (NODE_UTIME, ["/t/x"]),
+    ],
+)
+def test_modes_and_times_that_were_not_to_be_changed_are_recognised(
+    stderr: str, paths: list[str]
+) -> None:
+    assert symptoms(Ending(stderr, 1)) == Symptoms(barred=tuple(paths), metadata=True)
+
+
+@pytest.mark.parametrize(
+    "stderr",
+    [
+        "gzip: /t/s.gz: Operation not permitted",
+        "PermissionError: [Errno 1] Operation not permitted: '/t/s.gz'",
+    ],
+)
+def test_path_with_which_something_was_not_permitted_is_read_out(stderr: str) -> None:
+    assert symptoms(Ending(stderr, 1)) == Symptoms(barred=("/t/s.gz",))
+
+
+def test_limit_that_is_known_leaves_nothing_to_guess() -> None:
+    ending = Ending("curl: (6) Could not resolve host: a.org", signal=9, exceeded="processes")
+
+    assert symptoms(ending) == Symptoms(limits=("processes",))
 
 
 @pytest.mark.parametrize(
@@ -239,7 +300,7 @@ def test_path_whose_folder_was_not_there_is_read_out(stderr: str) -> None:
     ],
 )
 def test_unix_socket_is_no_matter_of_the_network_or_of_files(stderr: str) -> None:
-    assert symptoms(stderr, 1, None) == Symptoms(unix_sockets=True)
+    assert symptoms(Ending(stderr, 1)) == Symptoms(unix_sockets=True)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +331,7 @@ def test_unix_socket_is_no_matter_of_the_network_or_of_files(stderr: str) -> Non
 def test_limit_that_was_reached_is_recognised(
     stderr: str, exit_code: int | None, signal: int | None, limits: list[str]
 ) -> None:
-    assert symptoms(stderr, exit_code, signal) == Symptoms(limits=tuple(limits))
+    assert symptoms(Ending(stderr, exit_code, signal)) == Symptoms(limits=tuple(limits))
 
 
 @pytest.mark.parametrize(
@@ -288,15 +349,15 @@ def test_limit_that_was_reached_is_recognised(
     ],
 )
 def test_other_failures_point_at_nothing(stderr: str) -> None:
-    assert symptoms(stderr, 1, None) == Symptoms()
+    assert symptoms(Ending(stderr, 1)) == Symptoms()
 
 
 def test_only_the_last_few_of_many_are_kept() -> None:
     lines = [f"cat: /h/{number}: Permission denied" for number in range(1000)]
 
-    assert symptoms("\n".join(lines), 1, None).refused == ("/h/997", "/h/998", "/h/999")
+    assert symptoms(Ending("\n".join(lines), 1)).refused == ("/h/997", "/h/998", "/h/999")
 
 
 def test_hostile_text_takes_no_time() -> None:
     for text in ("'" * 10**6, "a:" * 10**6, "/" * 10**6, "read-only file system '" * 10**5):
-        assert not symptoms(text, 1, None).network
+        assert not symptoms(Ending(text, 1)).network

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,12 @@ class Machine:
         self._made.append(made)
         return made
 
-    def remember(self, tier: str, view: str = "1", *, at: str | None = None) -> None:
+    def remember(
+        self, tier: str, view: str = "1", *, at: str | None = None, seconds_ago: int = 0
+    ) -> None:
         """As if the machine had been asked before."""
-        self.answer.write_text(f"{stamp() if at is None else at}\n{tier}\n{view}\n")
+        asked = int(time.time()) - seconds_ago
+        self.answer.write_text(f"{stamp() if at is None else at}\n{tier}\n{view}\n{asked}\n")
 
     def close(self) -> None:
         for made in self._made:
@@ -79,7 +83,7 @@ def test_machine_is_asked_once_and_its_answer_kept(machine: Machine) -> None:
 
     assert stat.S_IMODE(machine.state.stat().st_mode) == 0o700
     assert (found.tier, found.scratch_view) == ("namespaces", True)
-    assert machine.answer.read_text() == f"{stamp()}\nnamespaces\n1\n"
+    assert machine.answer.read_text().startswith(f"{stamp()}\nnamespaces\n1\n")
 
 
 def test_kept_answer_is_taken_without_asking_again(machine: Machine) -> None:
@@ -98,7 +102,7 @@ def test_answer_of_another_kernel_user_or_boot_is_not_taken(machine: Machine) ->
     machine.remember("landlock", at="another stamp")
 
     assert machine.sandbox().found().tier == "namespaces"
-    assert machine.answer.read_text() == f"{stamp()}\nnamespaces\n1\n"
+    assert machine.answer.read_text().startswith(f"{stamp()}\nnamespaces\n1\n")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +114,8 @@ def test_answer_of_another_kernel_user_or_boot_is_not_taken(machine: Machine) ->
         b"STAMP\nlimits\n1\n",
         b"STAMP\nlandlock\n",
         b"STAMP\nlandlock\n1\nmore\n",
+        b"STAMP\nlandlock\n1\n9999999999999\n",
+        b"STAMP\nlandlock\n1\n1\nmore\n",
         b"STAMP\nlandlock\n" + b"1" * 100_000,
     ],
 )
@@ -131,6 +137,33 @@ def test_state_folder_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> No
 
     assert "network" in enforced(machine.sandbox())
     machine.close()
+
+
+def test_less_than_the_best_is_not_believed_for_long(machine: Machine) -> None:
+    machine.remember("landlock", seconds_ago=3600)
+
+    assert machine.sandbox().found().tier == "namespaces"
+
+
+def test_the_best_is_believed_until_the_machine_is_another(machine: Machine) -> None:
+    machine.remember("namespaces", "0", seconds_ago=10**6)
+
+    assert machine.sandbox().found().scratch_view is False
+
+
+def test_answer_for_want_of_descriptors_is_not_kept(tmp_path: Path) -> None:
+    program = """
+import resource, sys
+from tongs.runtime.enforcing import found_here
+resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+print(found_here(sys.argv[1], direct=True).tier)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() != "namespaces"
+    assert not (tmp_path / "sandbox").exists()
 
 
 def test_machine_can_be_asked_again(machine: Machine) -> None:

@@ -106,6 +106,22 @@ def test_closing_it_leaves_no_process_and_it_can_be_used_again(server: World) ->
     assert server.run(command("echo", "again")).stdout == b"again\n"
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_closing_it_leaves_nothing_to_whoever_adopts_orphans(server: World, key: str) -> None:
+    # A process that has forked for itself is such a one.
+    plain = World(key)
+    plain.run(command("true"))
+    plain.close()
+    before = children()
+    server.key = key
+    for _ in range(3):
+        server.run(command("true"))
+
+    server.close()
+
+    assert children() == before
+
+
 def test_dropping_it_leaves_no_process() -> None:
     before = children()
     world = World(direct=False)

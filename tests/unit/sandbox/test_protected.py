@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tongs.sandbox.protected import NAMES, pinned, protected_in
+from tongs.sandbox.protected import NAMES, Watch, pinned, protected_in
 
 
 @pytest.fixture
@@ -34,6 +35,24 @@ def test_a_project_inside_the_root_is_protected_too(project: Path) -> None:
 
     assert below(project, ".tongs", ".git/hooks") <= set(protected_in(above, [str(project)]))
     assert str(project / ".tongs") not in protected_in(above, ["/elsewhere"])
+
+
+@pytest.mark.parametrize("name", ["bar", "libs/foo", "a/b/c"])
+def test_submodules_are_protected_whatever_their_names_are(project: Path, name: str) -> None:
+    module = project / ".git/modules" / name
+    module.mkdir(parents=True)
+    module.joinpath("HEAD").touch()
+
+    assert below(module, "config", "hooks") <= set(protected_in(str(project), ()))
+
+
+def test_very_many_submodules_are_protected_together(project: Path) -> None:
+    for number in range(100):
+        module = project / f".git/modules/{number}"
+        module.mkdir(parents=True)
+        module.joinpath("HEAD").touch()
+
+    assert str(project / ".git/modules") in protected_in(str(project), ())
 
 
 def test_a_file_that_names_the_repository_is_protected_with_what_it_names(project: Path) -> None:
@@ -97,3 +116,18 @@ def test_folders_on_the_way_are_pinned_those_above_first() -> None:
         "/p/a",
         "/p/a/b",
     ]
+
+
+def test_what_was_changed_meanwhile_is_noticed(project: Path) -> None:
+    def changed_by(change: Callable[[], object]) -> list[str]:
+        watch = Watch([str(project)], ())
+        change()
+        return [os.path.relpath(path, project) for path in watch.changed()]
+
+    hook = project / ".git/hooks/pre-commit"
+    assert changed_by(lambda: project.joinpath("file").write_text("x")) == []
+    assert changed_by(lambda: hook.write_text("#!/bin/sh")) == [".git/hooks"]
+    assert changed_by(lambda: hook.write_text("#!/bin/bash")) == [".git/hooks"]
+    assert changed_by(lambda: project.joinpath(".git/commondir").touch()) == [".git/commondir"]
+    assert changed_by(lambda: project.joinpath(".tongs/tools").mkdir(parents=True)) == [".tongs"]
+    assert changed_by(lambda: project.joinpath(".idea").mkdir()) == []

@@ -69,7 +69,7 @@ def test_the_widest_grant_of_a_path_counts(home: Path) -> None:
     found = found_roots(both, host_of(home))
 
     assert found.entries == (root(project, WRITE),)
-    assert found.named == {str(project), str(project / "src")}
+    assert found.named == {str(project)}
 
 
 def test_a_wider_grant_inside_a_narrower_one_stays(home: Path) -> None:

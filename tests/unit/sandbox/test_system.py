@@ -28,7 +28,7 @@ def programs(home: Path, *folders: str, interpreters: tuple[str, ...] = ()) -> s
     host = Host(
         home=str(home), state=str(home / ".tongs/state"), search_path=path, programs=interpreters
     )
-    return {path.removeprefix(f"{home}/") for path in system_of(host).programs}
+    return {root.path.removeprefix(f"{home}/") for root in system_of(host).programs}
 
 
 def test_the_folders_of_the_system_need_no_further_grant(home: Path) -> None:
@@ -82,6 +82,34 @@ def test_a_link_on_the_search_path_is_there_as_a_link(home: Path) -> None:
     links = dict(system_of(host).links)
 
     assert links[f"{home}/current/bin"] == str(home / ".local/bin")
+
+
+@pytest.mark.parametrize("inner", ["lib64", "libexec", "lib"])
+def test_a_link_beside_programs_grants_nothing(home: Path, inner: str) -> None:
+    environment = home / "project/.venv"
+    environment.joinpath("lib").rmdir()
+    environment.joinpath(inner).symlink_to("/")
+
+    assert programs(home, "project/.venv/bin") == {
+        "project/.venv/bin",
+        "project/.venv/pyvenv.cfg",
+    }
+
+
+@pytest.mark.parametrize("target", [".ssh", ".local/bin"])
+def test_a_link_that_a_tool_may_have_put_on_the_search_path_is_not_followed(
+    home: Path, target: str
+) -> None:
+    home.joinpath("project/.bin").symlink_to(home / target)
+    host = Host(home=str(home), search_path=f"{home}/project/.bin", project=str(home / "project"))
+
+    assert system_of(host).programs == ()
+
+
+def test_a_link_to_what_is_no_folder_of_programs_is_not_followed(home: Path) -> None:
+    home.joinpath("tools").symlink_to(".ssh")
+
+    assert programs(home, "tools") == set()
 
 
 def test_no_secret_of_the_system_is_in_what_everybody_may_read() -> None:

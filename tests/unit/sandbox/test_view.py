@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tongs.core.permissions import Permissions
 from tongs.sandbox import mounts, rights, view
 from tongs.sandbox.host import Host
-from tongs.sandbox.roots import found_roots
+from tongs.sandbox.roots import READ, Root, found_roots
 from tongs.sandbox.system import System
 from tongs.sandbox.view import Guest, Step
 
@@ -42,7 +43,8 @@ def steps(
     roots = found_roots(permissions, host)
     protected = view.protected(roots, system, host, str(project))
     network = permissions.network is True
-    guest = Guest(cwd=cwd, protected=protected, network=network, user=1000, group=1000)
+    paths = tuple(path for path, _ in protected)
+    guest = Guest(cwd=cwd, protected=paths, network=network, user=1000, group=1000)
     return view.private_root(roots, system, host, guest)
 
 
@@ -77,9 +79,36 @@ def test_what_is_granted_by_its_own_name_is_not_protected(project: Path) -> None
     assert (mounts.PROTECT, str(project / ".tongs").encode()) not in protected
 
 
+def test_what_may_only_be_read_by_its_own_name_stays_protected(project: Path) -> None:
+    granted = Permissions(read=(str(project / ".tongs"),), write=(str(project),))
+
+    assert (mounts.PROTECT, str(project / ".tongs").encode()) in steps(project, granted)
+
+
+def test_what_gives_tongs_its_orders_is_protected_whoever_names_it(project: Path) -> None:
+    mine = str(project / ".venv")
+    host = Host(home=str(project.parent), authority=(mine,))
+    roots = found_roots(Permissions(write=(str(project),)), host)
+
+    assert mine in dict(view.protected(roots, SYSTEM, host, ""))
+
+
+def test_what_is_protected_is_known_by_what_lies_there_now(project: Path) -> None:
+    roots = found_roots(Permissions(write=(str(project),)), Host())
+
+    before = dict(view.protected(roots, SYSTEM, Host(), ""))
+    project.joinpath(".vscode").mkdir()
+    after = dict(view.protected(roots, SYSTEM, Host(), ""))
+
+    assert before[str(project / ".vscode")] is None
+    assert after[str(project / ".vscode")] is not None
+
+
 def test_programs_that_tools_run_from_are_protected_in_a_write_root(project: Path) -> None:
     environment = str(project / ".venv/bin")
-    system = System(SYSTEM.paths, SYSTEM.links, SYSTEM.etc, SYSTEM.etc_network, (environment,))
+    facts = os.stat(environment)
+    program = Root(environment, READ, facts.st_dev, facts.st_ino)
+    system = System(SYSTEM.paths, SYSTEM.links, SYSTEM.etc, SYSTEM.etc_network, (program,))
 
     found = steps(project, Permissions(write=(str(project),)), system)
 

@@ -163,7 +163,10 @@ def _tried(invocation: Invocation, trial: Trial, live: Live) -> ToolResult:
     # What a definition would need is no help here: the options are the definition.
     if missing := missing_options(result, trial, runtime):
         assert result.error is not None
-        result.error.details["hint"] = f"to grant it, add: {' '.join(missing)}"
+        hint = f"to grant it, add: {' '.join(missing)}"
+        if trial.permissions.scratch and "scratch-view" in result.metadata["notEnforced"]:
+            hint += "; --scratch needs user namespaces: `tongs doctor`"
+        result.error.details["hint"] = hint
     return result
 
 
