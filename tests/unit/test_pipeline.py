@@ -448,7 +448,7 @@ def test_confined_tool_that_fails_says_what_was_off_and_the_line_that_grants_it(
     root = project.root
     granted = "permissions: {fs: {read: [., ~/notes], write: [.]}}"
     assert error.details["confined"] == (
-        f"network was off; it could read {root} and write {root} (from its tag `write`)"
+        f"network was off; it could read and write {root} (from its tag `write`)"
     )
     assert error.details["grants"] == [granted]
     assert error.hint == f"to grant it, write in {project.tools}/t.yaml: {granted}"

@@ -113,12 +113,16 @@ class _Failure:
         parts, files = [], []
         if "network" in self.enforced:
             parts.append(_network(may))
-        if "fs.read" in self.enforced:
+        written = self._there(may.write)
+        # What may be written may be read, too, and is not said twice.
+        read = [path for path in self._there(may.read + may.scratch) if not covered(path, written)]
+        if "fs.read" in self.enforced and (read or not written):
             kept = may.scratch and "scratch-view" in self.enforced
-            read = self._there(may.read + may.scratch)
-            files.append(f"read {read}{', where nothing it writes is kept,' if kept else ''}")
+            where = ", where nothing it writes is kept," if kept else ""
+            files.append(f"read {grants.listed(read) or 'nothing'}{where}")
         if "fs.write" in self.enforced:
-            files.append(f"write {self._there(may.write)}")
+            too = "read and " if written and not read and "fs.read" in self.enforced else ""
+            files.append(f"{too}write {grants.listed(written) or 'nothing'}")
         if files:
             parts.append(f"it could {' and '.join(files)}")
         if parts:
@@ -131,10 +135,8 @@ class _Failure:
             return f" (from its tag `{self.tool.level}`)"
         return " (from having no security tag)"
 
-    def _there(self, paths: Iterable[str]) -> str:
-        return (
-            grants.listed([path for path in dict.fromkeys(paths) if self.exists(path)]) or "nothing"
-        )
+    def _there(self, paths: Iterable[str]) -> list[str]:
+        return [path for path in dict.fromkeys(paths) if self.exists(path)]
 
     def lack(self) -> Permissions:
         """The permissions that were missing, as far as the symptoms tell."""

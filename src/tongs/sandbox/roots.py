@@ -131,10 +131,11 @@ def _identity(path: str, mode: int) -> tuple[int, int] | None:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             return None
         if error.errno == errno.ELOOP:
-            hint = "write the path it leads to"
+            # Not advice to grant the target: an earlier call may have made the link.
+            hint = "remove the link, or, if it is yours, name what it leads to"
             with contextlib.suppress(OSError):  # it may be gone by now
                 hint += f": {os.path.realpath(path)}"
-            raise _refused(mode, path, "or a folder above it, is a symbolic link", hint) from None
+            raise _refused(mode, path, "it leads through a symbolic link", hint) from None
         raise _refused(mode, path, f"cannot be opened: {error.strerror}") from None
 
 

@@ -103,7 +103,7 @@ def test_failure_of_another_kind_still_says_what_was_off() -> None:
             replace(READER, tags=()),
             Permissions(network=True, write=("/p",), read=("/p",)),
             WALLS,
-            "network was on; it could read /p and write /p (from having no security tag)",
+            "network was on; it could read and write /p (from having no security tag)",
         ),
         (
             DECLARED,

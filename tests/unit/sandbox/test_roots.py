@@ -93,7 +93,7 @@ def test_a_symbolic_link_is_no_root_whether_it_is_the_entry_or_above_it(
 
     real = os.path.realpath(home / link)
     assert "symbolic link" in error.message
-    assert error.hint == f"write the path it leads to: {real}"
+    assert error.hint == f"remove the link, or, if it is yours, name what it leads to: {real}"
 
 
 @pytest.mark.parametrize("kind", ["read", "write", "scratch"])
