@@ -44,8 +44,8 @@ $(STAMP): uv.lock pyproject.toml
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@echo "$(CURDIR)" > $@
 
-# What the tests and the examples call besides Python; each package has the name of its program.
-PROGRAMS := bash curl git jq tmux zsh fish
+# What the tests and the examples call besides Python.
+PROGRAMS := bash cc curl fish git jq node perl tmux update-ca-certificates zsh
 
 .PHONY: programs
 programs:
@@ -87,6 +87,7 @@ check: $(STAMP) ## lint, format, types, import direction, limits, generated docu
 
 .PHONY: bench
 bench: $(STAMP) ## measure
+	@bash tools/programs.sh bwrap || echo "measuring without bwrap to compare with" >&2
 	$(BIN)/python -m bench $(ARGS)
 
 .PHONY: docs

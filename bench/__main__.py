@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from bench import large_output, pipeline, processes, startup
+from bench import commands, large_output, pipeline, processes, startup
 from bench.rows import Row, as_json, as_markdown
-from bench.world import World, prepare
+from bench.world import OFF, World, possible, prepare
 
 HERE = Path(__file__).parent
 
@@ -37,15 +37,20 @@ def main() -> int:
 
 
 def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
-    yield from startup.rows(root, 5 if quick else 50, count_instructions=not quick)
+    tiers = possible()
+    worlds = {kind: World.make(root / kind, 5, kind) for kind in (*tiers, OFF)}
+    confined = {tier: worlds[tier] for tier in tiers}
+    yield from startup.rows(root, worlds, 5 if quick else 40, count_instructions=not quick)
     world = World.make(root / "calls", 5)
     # From here on this process is the caller: it has to see the same world.
-    os.environ.clear()
-    os.environ.update(world.environment)
+    world.enter()
     yield from pipeline.rows(world, 5 if quick else 40, count_instructions=not quick)
-    yield from processes.rows(world, 5 if quick else 40)
-    yield from processes.concurrency_rows(world, 3 if quick else 10)
-    yield from processes.growth_rows(world)
+    yield from commands.rows(worlds, 3 if quick else 25)
+    yield from commands.direct_rows(worlds[tiers[0] if tiers else OFF], 5 if quick else 25)
+    yield from commands.first_rows(worlds, 2 if quick else 8)
+    yield from processes.concurrency_rows(worlds, 3 if quick else 10)
+    yield from processes.growth_rows(confined)
+    world.enter()
     yield from large_output.rows(world)
 
 

@@ -7,9 +7,10 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 
 Command = Sequence[str]
 
@@ -52,17 +53,39 @@ def repeated(work: Callable[[], object], times: int) -> Callable[[], float]:
     """A work for `ratios`: seconds of one of `times` calls in a row, without the collector."""
 
     def measure() -> float:
-        gc.collect()
-        gc.disable()
-        try:
+        with _no_collector():
             begun = perf_counter()
             for _ in range(times):
                 work()
             return (perf_counter() - begun) / times
-        finally:
-            gc.enable()
 
     return measure
+
+
+def spaced(work: Callable[[], object], times: int, pause: float) -> Callable[[], float]:
+    """As `repeated`, with a pause before each call that is not counted."""
+
+    def measure() -> float:
+        total = 0.0
+        with _no_collector():
+            for _ in range(times):
+                sleep(pause)
+                begun = perf_counter()
+                work()
+                total += perf_counter() - begun
+        return total / times
+
+    return measure
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def instructions(command: Command, environment: Mapping[str, str], cwd: str) -> int | None:

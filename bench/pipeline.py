@@ -17,12 +17,12 @@ from bench.measuring import instructions, ratios, repeated
 from bench.rows import Row
 from bench.world import World
 from tongs import Caller, CallerKind, Permissions, Runtime, Tool, ToolCall, ToolResult
+from tongs.core.driving import drive
 from tongs.core.execution import Context
 from tongs.core.execution import World as CallWorld
 from tongs.core.parts import Door
 from tongs.core.record import replace
 from tongs.pipeline import run
-from tongs.runtime.driving import drive
 from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
 
 SECTION = "In process, multiples of json.loads + jsonschema-rs + call + json.dumps"

@@ -1,4 +1,4 @@
-"""Tools that start a process, called in a running process."""
+"""Many calls at once, and calls from a large process."""
 
 from __future__ import annotations
 
@@ -8,113 +8,82 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import partial
 from time import perf_counter
 from typing import Any
 
-from bench.measuring import ratios, repeated
+from bench.measuring import ratios, spaced
 from bench.rows import Row
-from bench.world import World
+from bench.world import NAMES, TIER_A, TIER_B, World, called
 from tongs import Runtime
 
-SECTION = 'One command in a running process, multiples of `subprocess.run(["true"])`'
 CONCURRENT = "Calls at once, throughput against bare asyncio"
 GROWTH = "Growth of one call with the memory of its parent, 30 to 300 MiB"
-TRUE = 'subprocess.run(["true"])'
-BASH = 'subprocess.run(["bash", "-c", "echo hi"])'
-CALLS = 5
-SANDBOX = "the target was written for the kernel sandbox, tier B"
+BARE = "bare"
+PAUSE = 0.03
+# By tier: target and stretch.
+THROUGHPUT: Mapping[str, tuple[float | None, float | None]] = {
+    TIER_A: (0.25, 0.5),
+    TIER_B: (0.5, 0.8),
+}
 
 
-def rows(world: World, rounds: int) -> Iterator[Row]:
-    with _opened(world, direct=False) as served, _opened(world, direct=True) as direct:
-        works = {
-            TRUE: repeated(lambda: subprocess.run(["true"], check=True), CALLS),
-            BASH: repeated(lambda: _bash("echo hi"), CALLS),
-            "fork server, `true`": repeated(lambda: _called(served, "nothing"), CALLS),
-            "fork server, bash": repeated(lambda: _called(served, "hi"), CALLS),
-            "direct, `true`": repeated(lambda: _called(direct, "nothing"), CALLS),
-            "direct, bash": repeated(lambda: _called(direct, "hi"), CALLS),
-        }
-        for work in works.values():
-            work()
-        measured = ratios(works, TRUE, rounds)
-    yield Row(SECTION, BASH, measured[BASH])
-    note = f"a library's way; {SANDBOX}"
-    yield Row(SECTION, "fork server, `true`", measured["fork server, `true`"], "x", 3, 2, note=note)
-    against_bash = f"{measured['fork server, bash'] / measured[BASH]:.2f}x bash alone"
-    yield Row(SECTION, "fork server, bash", measured["fork server, bash"], note=against_bash)
-    yield Row(SECTION, "direct, `true`", measured["direct, `true`"], note="the command line's way")
-    yield Row(SECTION, "direct, bash", measured["direct, bash"])
-
-
-def concurrency_rows(world: World, rounds: int) -> Iterator[Row]:
-    with _opened(world, direct=False) as runtime:
+def concurrency_rows(worlds: Mapping[str, World], rounds: int) -> Iterator[Row]:
+    """`worlds` are by how their calls are confined."""
+    with ExitStack() as opened:
+        runtimes = {kind: opened.enter_context(world.opened()) for kind, world in worlds.items()}
         for count in (16, 64):
-
-            async def called() -> None:
-                result = await runtime.call("hi")
-                if result.output != "hi\n":
-                    raise RuntimeError(str(result))
-
-            works = {"bare": _at_once(_bare, count), "tongs": _at_once(called, count)}
-            works["tongs"]()
-            slower = ratios(works, "bare", rounds)["tongs"]
-            yield Row(
-                CONCURRENT,
-                f"{count} calls of `bash: echo hi`",
-                1 / slower,
-                "x",
-                0.5,
-                0.8,
-                more=True,
-                note=SANDBOX,
-            )
+            works = {BARE: _at_once(_bare, count)}
+            for kind, runtime in runtimes.items():
+                works[kind] = _at_once(partial(_said_hi, runtime), count)
+            for work in works.values():
+                work()
+            slower = ratios(works, BARE, rounds)
+            for kind in worlds:
+                target, stretch = THROUGHPUT.get(kind, (None, None))
+                name = f"{count} calls of `bash: echo hi`, {NAMES[kind]}"
+                yield Row(CONCURRENT, name, 1 / slower[kind], "x", target, stretch, more=True)
 
 
-def growth_rows(world: World) -> Iterator[Row]:
+def growth_rows(worlds: Mapping[str, World]) -> Iterator[Row]:
     """Each size in a fresh process, alternating."""
     seconds: dict[tuple[str, int], list[float]] = {}
-    for _ in range(4):
-        for mebibytes in (30, 300):
-            program = [sys.executable, "-m", "bench.processes", world.project, str(mebibytes)]
-            done = subprocess.run(program, check=True, capture_output=True, text=True)
-            for kind, took in json.loads(done.stdout).items():
-                seconds.setdefault((kind, mebibytes), []).append(took)
-    for kind, target in (("fork server", 10.0), ("direct", None)):
-        growth = min(seconds[kind, 300]) / min(seconds[kind, 30]) - 1
-        yield Row(GROWTH, kind, growth * 100, "%", target)
+    for _ in range(3):
+        for kind, world in worlds.items():
+            for mebibytes in (30, 300):
+                program = [sys.executable, "-m", "bench.processes", world.project, str(mebibytes)]
+                done = subprocess.run(
+                    program, env=world.environment, check=True, capture_output=True, text=True
+                )
+                for way, took in json.loads(done.stdout).items():
+                    seconds.setdefault((f"{NAMES[kind]}, {way}", mebibytes), []).append(took)
+    for name in dict.fromkeys(name for name, _ in seconds):
+        growth = min(seconds[name, 300]) / min(seconds[name, 30]) - 1
+        target = 10.0 if "fork server" in name else None
+        yield Row(GROWTH, name, growth * 100, "%", target)
 
 
 def _grown(world: World, mebibytes: int) -> dict[str, float]:
     ballast = bytearray(os.urandom(1024) * 1024 * mebibytes)
     found = {}
-    for kind, direct in (("fork server", False), ("direct", True)):
-        with _opened(world, direct=direct) as runtime:
-            took = []
-            _called(runtime, "nothing")
-            for _ in range(40):
-                begun = perf_counter()
-                _called(runtime, "nothing")
-                took.append(perf_counter() - begun)
+    for way, direct in (("fork server", False), ("forked directly", True)):
+        with world.opened(direct=direct) as runtime:
+            called(runtime, "nothing")
+            # Apart, so that no call waits for what the one before it has ordered.
+            once = spaced(partial(called, runtime, "nothing"), 1, 0 if direct else PAUSE)
+            took = [once() for _ in range(15 if direct else 30)]
             took.sort()
-            found[kind] = took[len(took) // 4]
+            found[way] = took[len(took) // 4]
     del ballast
     return found
 
 
-def _opened(world: World, *, direct: bool) -> Runtime:
-    return Runtime.open(world.project, auto_approve=["*"], single_thread=direct)
-
-
-def _called(runtime: Runtime, name: str) -> None:
-    result = runtime.call_sync(name)
-    if not result.ok:
-        raise RuntimeError(str(result.error))
-
-
-def _bash(script: str) -> None:
-    subprocess.run(["bash", "-c", script], check=True, capture_output=True)
+async def _said_hi(runtime: Runtime) -> None:
+    result = await runtime.call("hi")
+    if result.output != "hi\n":
+        raise RuntimeError(str(result))
 
 
 async def _bare() -> None:

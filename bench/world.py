@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import compileall
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from time import time
 
 import tongs
+from tongs import Runtime
+from tongs.sandbox import kernel
+from tongs.sandbox.probe import probe, stamp
 
 BIN = Path(sys.executable).parent
 PYTHON = str(BIN / "python")
 TONGS = str(BIN / "tongs")
+# The interpreter that tools start: the system's where there is one.
+PYTHON3 = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") or os.path.realpath(PYTHON)
+
+# How the calls of a world are confined.
+TIER_A = "namespaces"
+TIER_B = "landlock"
+OFF = "off"
+NAMES = {TIER_A: "tier A", TIER_B: "tier B", OFF: "not confined"}
 
 _TOOLS = {
     "nothing": 'run: "true"\n',
     "hi": "bash: echo hi\n",
     "greet": 'bash: echo "hi {WHO}"\nparameters:\n  WHO: {type: string, description: whom}\n',
     "flood": "bash: head -c 100000000 /dev/zero\n",
+    "interpreter": f"run: {PYTHON3} -c pass\n",
 }
 _FILLER = """\
 description: Look for a pattern in the files of a folder, number {number}
@@ -45,7 +59,8 @@ class World:
     environment: dict[str, str]
 
     @staticmethod
-    def make(root: Path, tools: int) -> World:
+    def make(root: Path, tools: int, confined: str = "") -> World:
+        """`confined` is by what its calls are; the best that this machine can do by default."""
         home, project = root / "home", root / "project"
         folders = (home / ".tongs" / "tools", project / ".tongs" / "tools")
         for folder in folders:
@@ -64,6 +79,13 @@ class World:
         }
         world = World(str(project), environment)
         world.run("trust", "--yes")
+        if confined == OFF:
+            (home / ".tongs" / "config.yml").write_text("security:\n  enforcement: off\n")
+        elif confined:
+            # As if the machine had been asked, and had said this.
+            view = int(confined == TIER_A)
+            answer = home / ".tongs" / "state" / "sandbox"
+            answer.write_text(f"{stamp()}\n{confined}\n{view}\n{int(time())}\n")
         return world
 
     def run(self, *words: str) -> str:
@@ -77,6 +99,28 @@ class World:
             text=True,
         )
         return done.stdout
+
+    def opened(self, *, direct: bool = False) -> Runtime:
+        """Its runtime in this process, which from here on is in that world itself."""
+        self.enter()
+        return Runtime.open(self.project, auto_approve=["*"], single_thread=direct)
+
+    def enter(self) -> None:
+        os.environ.clear()
+        os.environ.update(self.environment)
+
+
+def called(runtime: Runtime, name: str) -> None:
+    result = runtime.call_sync(name)
+    if not result.ok:
+        raise RuntimeError(str(result.error))
+
+
+def possible() -> tuple[str, ...]:
+    """The tiers that this machine can do."""
+    best = probe(direct=True).tier
+    weaker = (TIER_B,) if kernel.landlock_abi() > 0 else ()
+    return (TIER_A, *weaker) if best == TIER_A else weaker
 
 
 def prepare() -> None:

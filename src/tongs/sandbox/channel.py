@@ -79,17 +79,20 @@ class Channel:
         try:
             packets.send(self._socket, request, descriptors)
         except OSError:
-            # Its last words, if there are any, tell why.
-            while not self.over and self.listen():
-                pass
-            self.over = True
+            self._hear_out()
 
     def kill(self) -> None:
         """Order the end of the payload and all it has started."""
         try:
             packets.send(self._socket, supervisor.KILL)
         except OSError:
-            self.over = True
+            self._hear_out()
+
+    def _hear_out(self) -> None:
+        """Nobody is there any more. Its last words tell why, and whether something has run."""
+        while not self.over and self.listen():
+            pass
+        self.over = True
 
     def listen(self) -> bool:
         """Take in one report, if there is one."""

@@ -101,12 +101,13 @@ class LandlockSandbox(LinuxSandbox):
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
-        if self._system is None:
+        if self._system is None or not self._system.current:
             self._system = system_of(self._host)
             self._abi = kernel.landlock_abi()
         limits = policy.limits
         network = bool(policy.permissions.network)
-        key = (roots.entries, network, limits.memory, limits.processes)
+        programs = self._system.programs
+        key = (roots.entries, programs, network, limits.memory, limits.processes)
         if key not in self._jails:
             if len(self._jails) >= MOST_KEPT:
                 self._jails.clear()

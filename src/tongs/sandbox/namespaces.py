@@ -96,13 +96,14 @@ class NamespaceSandbox(LinuxSandbox):
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
-        if self._system is None:
+        if self._system is None or not self._system.current:
             self._system = system_of(self._host)
             self._abi = kernel.landlock_abi()
         limits = policy.limits
         network = policy.permissions.network
         protected = view.protected(roots, self._system, self._host, policy.project)
-        key = (roots.entries, policy.cwd, protected, network, limits.memory, limits.processes)
+        found = (roots.entries, self._system.programs, protected)
+        key = (*found, policy.cwd, network, limits.memory, limits.processes)
         if key not in self._jails:
             if len(self._jails) >= MOST_KEPT:
                 self._jails.clear()

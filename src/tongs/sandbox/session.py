@@ -126,7 +126,8 @@ class TreeSession:
         capture = Capture(self._policy.limits.output, self._open_spool)
         try:
             report = await self._supervised(command, request, capture, observe)
-            if not report.accepted and report.failure is None and self._fresh:
+            unused = not report.accepted and report.failure is None and not report.timed_out
+            if unused and self._fresh:
                 # It was gone with the request unread: nothing ran, so this is no repeat.
                 self._replace()
                 report = await self._supervised(command, request, capture, observe)

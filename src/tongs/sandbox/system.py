@@ -58,6 +58,11 @@ class System:
         known = (*self.paths, *(program.path for program in self.programs))
         return any(inside(path, other) for other in known)
 
+    @property
+    def current(self) -> bool:
+        """Whether every program is what was found: somebody may have made an environment anew."""
+        return all(_root(program.path) == program for program in self.programs)
+
 
 def system_of(host: Host) -> System:
     paths = []
