@@ -439,11 +439,12 @@ def test_what_nothing_can_grant_is_what_the_sandbox_refuses(path: str, write: bo
 
 
 def test_person_whose_home_is_a_system_folder_can_grant_what_is_in_it() -> None:
-    root = Place("/p", None, "/root", "/root/.tongs")
+    home = "/root"
+    root = Place("/p", None, home, f"{home}/.tongs")
 
-    assert not grants.to_nobody("/root/x", root, write=True)
-    assert grants.to_nobody("/root", root, write=True)
-    assert grants.to_nobody("/root/x", Place("/p"), write=True)
+    assert not grants.to_nobody(f"{home}/x", root, write=True)
+    assert grants.to_nobody(home, root, write=True)
+    assert grants.to_nobody(f"{home}/x", Place("/p"), write=True)
 
 
 @pytest.mark.parametrize(
