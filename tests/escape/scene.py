@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import stat
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -124,11 +123,14 @@ class Ground:
 
     def facts(self) -> dict[str, tuple[object, ...]]:
         """Everything there, by its path, with what a change would show in."""
-        found: dict[str, tuple[object, ...]] = {}
-        for folder, names, files in os.walk(self.places.base):
-            for name in (".", *files, *(n for n in names if os.path.islink(f"{folder}/{n}"))):
-                path = os.path.normpath(os.path.join(folder, name))
-                found[path] = _facts(path)
+        found = {str(self.places.base): _facts(os.stat(self.places.base))}
+        folders = [str(self.places.base)]
+        while folders:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    found[entry.path] = _facts(entry.stat(follow_symlinks=False))
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
         return found
 
     def remove(self) -> None:
@@ -203,7 +205,7 @@ class Scene:
         """Everything that these permissions must leave as it is."""
         granted = self.permissions(wanted).write
         return {
-            os.path.relpath(path, self.base): facts
+            path.removeprefix(f"{self.base}/"): facts
             for path, facts in self.ground.facts().items()
             if not self._may_change(path, granted)
         }
@@ -228,25 +230,18 @@ def _within(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
-def _facts(path: str) -> tuple[object, ...]:
-    """Whatever a change would show in; reading it shows in none of these."""
-    facts = os.lstat(path)
-    content: bytes | str = b""
-    if stat.S_ISREG(facts.st_mode) and facts.st_size < 65536:
-        try:
-            content = Path(path).read_bytes()
-        except PermissionError:
-            content = "unreadable"
+def _facts(found: os.stat_result) -> tuple[object, ...]:
+    """Whatever a change would show in; reading shows in none of these."""
     return (
-        facts.st_ino,
-        oct(facts.st_mode),
-        facts.st_uid,
-        facts.st_gid,
-        facts.st_nlink,
-        facts.st_size,
-        facts.st_mtime_ns,
-        facts.st_ctime_ns,
-        content,
+        found.st_ino,
+        oct(found.st_mode),
+        found.st_uid,
+        found.st_gid,
+        found.st_nlink,
+        found.st_size,
+        found.st_mtime_ns,
+        # Nothing that is done to a file or its content leaves this as it was.
+        found.st_ctime_ns,
     )
 
 

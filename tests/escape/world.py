@@ -123,22 +123,23 @@ class World:
             before = scene.snapshot(attack.permissions)
             self.servers.reached()
             mark = secrets.token_hex(12)
-            scene.stack.callback(kill_marked, mark)
-            ran = self._ran(attack, key, scene, mark)
-            scene.result = ran
-            output = ran.text
-            lines = output.splitlines()
-            evidence = [
-                *(line for line in lines if line.startswith(ESCAPED)),
-                *("a secret was printed" for secret in self._secrets(scene) if secret in output),
-                *differences(before, scene.snapshot(attack.permissions)),
-                *self.servers.reached(),
-                *attack.evidence(scene),
-                *self._victim_changes(),
-                *kill_marked(mark),
-            ]
+            try:
+                ran = self._ran(attack, key, scene, mark)
+                scene.result = ran
+                output = ran.text
+                lines = output.splitlines()
+                evidence = [
+                    *(line for line in lines if line.startswith(ESCAPED)),
+                    *("a secret was printed" for one in self._secrets(scene) if one in output),
+                    *differences(before, scene.snapshot(attack.permissions)),
+                    *self.servers.reached(),
+                    *attack.evidence(scene),
+                    *self._victim_changes(),
+                ]
+            finally:
+                outlived = kill_marked(mark)
         return Outcome(
-            tuple(dict.fromkeys(evidence)),
+            tuple(dict.fromkeys([*evidence, *outlived])),
             tuple(line.split()[1] for line in lines if line.startswith(REFUSED)),
             output,
             ran.not_enforced,

@@ -48,7 +48,7 @@ def test_random_kills_leave_nothing_behind(
         assert ended[name] > calls / 400, ended
     assert ended.get("not started", 0) < calls / 500, ended
     for name in ("server", "supervisor", "payload"):
-        assert struck[name] > calls / 1000, struck
+        assert struck[name] >= calls / 2000, struck
     # No process, zombie, descriptor, mount, file or cgroup.
     assert found["alive"] == []
     assert found["after"] == found["before"]

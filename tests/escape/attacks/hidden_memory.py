@@ -36,7 +36,9 @@ for _ in range(64):
 
 def _takes(name: str, script: str, **how: Any) -> Attack:
     how = {"declared": TREE_MEMORY, **how}
-    return Attack(name, TOPIC, script, limits=SMALL, control=PLAIN, deadly=True, **how)
+    return Attack(
+        name, TOPIC, script, limits=SMALL, control=PLAIN, deadly=True, watched=True, **how
+    )
 
 
 def _holds(name: str, script: str, after: str = "", **how: Any) -> Attack:
@@ -126,7 +128,6 @@ if os.fork() == 0:
 time.sleep(0.1)
 """
         + TREE,
-        watched=True,
     ),
     _takes(
         "many processes, while the supervisor can open nothing",
@@ -138,7 +139,6 @@ except OSError as error:
     refused(error)
 """
         + TREE,
-        watched=True,
     ),
     _takes(
         "many processes, while the supervisor comes last",
@@ -159,6 +159,5 @@ for _ in range(4):
         os._exit(0)
 """
         + TREE,
-        watched=True,
     ),
 )
