@@ -103,7 +103,7 @@ def test_the_result_is_stdout_and_stderr_stays_apart(place: Place, tongs: Run) -
 def test_a_failing_tool_exits_1_and_its_stderr_is_shown_once(place: Place, tongs: Run) -> None:
     user_tool(place, "fail", "bash: echo out; echo broken pipe >&2; exit 7\n")
     confined = (
-        f"confined: network was off; it could read {place.project} and write {place.project}"
+        f"confined: network was off; it could read and write {place.project}"
         " (from having no security tag)\n"
     )
     assert tongs("tool", "run", "fail") == Outcome(

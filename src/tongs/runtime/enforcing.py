@@ -6,7 +6,6 @@ so the answer is kept in the state folder until the kernel, the user or the boot
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import time
@@ -21,7 +20,7 @@ from tongs.store.files import private_folder, read_whole, write_whole
 if TYPE_CHECKING:
     from tongs.core.execution import Policy, Sandbox, Session, SpoolOpener, Waiter
     from tongs.sandbox.host import Host
-    from tongs.sandbox.probe import Answer, Found
+    from tongs.sandbox.probe import Found
 
 STRICT = "strict"
 BEST_EFFORT = "best-effort"
@@ -34,8 +33,6 @@ _ANSWER = "sandbox"
 _LARGEST_ANSWER = 64 * 1024
 # Seconds for which less than the best is believed.
 _RECENT = 600
-# Too many open files, too little memory: of the moment, not of the machine.
-_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 class ChosenSandbox:
@@ -133,17 +130,12 @@ def found_here(state: str, *, direct: bool, again: bool = False) -> Found:
         tier, view = kept
         return Found(tier, scratch_view=view)
     found = probe(direct=direct)
-    if found.tier and not any(map(_is_passing, found.answers)):
+    if found.tier:
         # A machine that can do nothing is asked again each time: somebody may have mended it.
         with suppress(OSError):
             answer = f"{now}\n{found.tier}\n{int(found.scratch_view)}\n{int(time.time())}\n"
             write_whole(os.path.join(private_folder(state), _ANSWER), answer.encode(), sync=False)
     return found
-
-
-def _is_passing(answer: Answer) -> bool:
-    """Whether a tier failed for a reason that may be gone with the next call."""
-    return any(os.strerror(number) in answer.problem for number in _PASSING)
 
 
 def _kept(path: str, now: str) -> tuple[str, bool] | None:

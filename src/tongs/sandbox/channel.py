@@ -192,7 +192,11 @@ class Pool:
             except (OSError, ToolError):
                 break  # the call is done; if it cannot be mended, the next one will say so
             with self._lock:
-                waiting.append(made)
+                # Meanwhile all may have been closed, or this policy have given way.
+                if self._waiting.get(blueprint.key) is waiting:
+                    waiting.append(made)
+                else:
+                    given_up.append(made)
         for channel in given_up:
             self.give_back(channel)
 

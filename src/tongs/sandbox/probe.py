@@ -7,6 +7,7 @@ there, what must not, and what it can change.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,10 @@ from tongs.sandbox.host import Host
 
 # The order is that of preference.
 TIERS = ("namespaces", "landlock")
+
+_TOO_LONG = "it took too long"
+# Of the moment, not of the machine.
+_SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 # Run inside, with the folder as first word: says what does not hold.
 _LOOK = """
@@ -51,6 +56,11 @@ class Answer:
     tier: str
     problem: str = ""
 
+    @property
+    def passing(self) -> bool:
+        """Whether it failed for want of something that may be there with the next call."""
+        return any(reason in self.problem for reason in (_TOO_LONG, *map(os.strerror, _SCARCE)))
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -75,6 +85,8 @@ def probe(*, direct: bool, temp_root: str = "/tmp") -> Found:
         for tier in TIERS:
             problem = _tried(tier, scratch.tmp, _LOOK, direct=direct)
             answers.append(Answer(tier, problem))
+            if answers[-1].passing:
+                break  # not a reason to make do with less
             if not problem:
                 return Found(tier, tuple(answers), _has_view(tier, scratch.tmp, direct=direct))
         return Found("", tuple(answers))
@@ -146,6 +158,8 @@ def _tried(tier: str, folder: str, script: str, *, direct: bool) -> str:
         return error.message
     finally:
         sandbox.close()
+    if done.timed_out:
+        return _TOO_LONG
     said = (done.stdout + done.stderr).decode(errors="replace").strip()
     return said or ("" if done.exit_code == 0 else f"a shell in it ended with {done.exit_code}")
 

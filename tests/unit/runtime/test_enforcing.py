@@ -162,7 +162,7 @@ print(found_here(sys.argv[1], direct=True).tier)
         [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
     )
 
-    assert done.stdout.strip() != "namespaces"
+    assert done.stdout.strip() == ""
     assert not (tmp_path / "sandbox").exists()
 
 
