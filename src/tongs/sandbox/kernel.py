@@ -72,7 +72,8 @@ def load() -> None:
     """Find the functions now. A process that forks does it before, so that children have them."""
     if not _loaded:
         numbers = NUMBERS.get(os.uname().machine, {})
-        function, long, get_errno = _find()
+        function, holding, long, get_errno = _find()
+        _holding.append(holding)
         _loaded.extend((function, numbers, long, get_errno))
 
 
@@ -89,8 +90,20 @@ def address_of(data: bytes) -> bytes:
 
 
 def clone(flags: int) -> int:
-    """fork(2) into new namespaces. Only for a process with one thread."""
-    return syscall("clone", flags | SIGCHLD, 0, 0, 0, 0)
+    """fork(2) into new namespaces. Only for a process with one thread.
+
+    The interpreter is not let go meanwhile: whoever took it would not be there in the copy.
+    """
+    if not _loaded:
+        load()
+    holding, numbers, long = _holding[0], _loaded[1], _loaded[2]
+    nothing = long(0)
+    words = (long(numbers["clone"]), long(flags | SIGCHLD), nothing, nothing, nothing, nothing)
+    result: int = holding(*words)
+    if result < 0:
+        error = _loaded[3]()
+        raise OSError(error, f"clone: {os.strerror(error)}")
+    return result
 
 
 def open_path(path: bytes) -> int:
@@ -121,10 +134,12 @@ def landlock_abi() -> int:
 
 # The function, the numbers of this machine, the C type of its arguments, and the last errno.
 _loaded: list[Any] = []
+# The same function, called without letting go of the interpreter.
+_holding: list[Any] = []
 _pointer: list[Any] = []
 
 
-def _find() -> tuple[Callable[..., int], type[Any], Callable[[], int]]:
+def _find() -> tuple[Callable[..., int], Callable[..., int], type[Any], Callable[[], int]]:
     try:
         # `ctypes` builds classes for every C type, which costs seven times what its core does.
         import _ctypes  # noqa: PLC0415 - loads a shared library, needed only where processes start
@@ -137,14 +152,20 @@ def _find() -> tuple[Callable[..., int], type[Any], Callable[[], int]]:
             _flags_ = 1 | 8
             _restype_ = Long
 
+        class Holding(_ctypes.CFuncPtr):
+            # As a function of the interpreter itself.
+            _flags_ = 1 | 4 | 8
+            _restype_ = Long
+
         address = _ctypes.dlsym(_ctypes.dlopen(None, 0), "syscall")  # type: ignore[arg-type]  # None: this program
-        return Function(address), Long, _ctypes.get_errno
+        return Function(address), Holding(address), Long, _ctypes.get_errno
     except (ImportError, AttributeError, TypeError, OSError):
         import ctypes  # noqa: PLC0415 - heavy, and only where its private core changed
 
         function = ctypes.CDLL(None, use_errno=True).syscall
-        function.restype = ctypes.c_long
-        return function, ctypes.c_long, ctypes.get_errno
+        holding = ctypes.PyDLL(None, use_errno=True).syscall
+        function.restype = holding.restype = ctypes.c_long
+        return function, holding, ctypes.c_long, ctypes.get_errno
 
 
 def _pointer_type() -> type[Any]:

@@ -134,7 +134,7 @@ class Supervisor:
             kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
             kernel.prctl(kernel.PR_SET_PDEATHSIG, SIGTERM)
         # Whoever started this process may be gone already. What matters is that Tongs is there.
-        if self._events({self._channel.fileno(): 0}, 0):
+        if self._channel.fileno() in self._events({self._channel.fileno(): 0}, 0):
             os._exit(1)
         return proxy
 
