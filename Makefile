@@ -57,7 +57,8 @@ demo: $(STAMP) ## see it work
 
 .PHONY: test
 test: $(STAMP) programs ## run the tests, except those marked `full`
-	$(PYTEST) -m "not full" $(ARGS) tests
+	$(PYTEST) -m "not full" --ignore tests/escape $(ARGS) tests
+	$(PYTEST) -m "not full" $(ARGS) tests/escape
 
 .PHONY: test-full
 test-full: $(STAMP) programs ## run every test, and keep what the long ones measured in bench/full.md
