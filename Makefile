@@ -61,8 +61,9 @@ test: $(STAMP) programs ## run the tests, except those marked `full`
 	$(PYTEST) -m "not full" $(ARGS) tests/escape
 
 .PHONY: test-full
-test-full: $(STAMP) programs ## run every test, and keep what the long ones measured in bench/full.md
-	$(PYTEST) -p tests.plugins.full_table $(ARGS) tests
+test-full: $(STAMP) programs ## run every test, and keep what came of the long ones and of the attacks in bench/
+	$(PYTEST) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
+	$(PYTEST) -p tests.escape.table $(ARGS) tests/escape
 
 # The parts that decide and that touch a value are covered to the last branch.
 WHOLE := src/tongs/core/*,src/tongs/policy/*,src/tongs/template/*,src/tongs/pipeline.py,src/tongs/output.py
