@@ -7,18 +7,16 @@ these two cannot hold is declared with every result.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Policy
-from tongs.sandbox import kernel, view
+from tongs.sandbox import view
 from tongs.sandbox.channel import Blueprint
 from tongs.sandbox.confine import Jail
 from tongs.sandbox.host import Host
 from tongs.sandbox.linux import (
     ALWAYS,
-    MOST_KEPT,
     LinuxSandbox,
     resource_limits,
     seccomp_filter,
@@ -26,7 +24,7 @@ from tongs.sandbox.linux import (
 )
 from tongs.sandbox.roots import WRITE, Roots, found_roots, inside
 from tongs.sandbox.session import Confinement
-from tongs.sandbox.system import System, system_of
+from tongs.sandbox.system import System
 
 if TYPE_CHECKING:
     from tongs.core.execution import SpoolOpener
@@ -47,14 +45,7 @@ def create(
 
 
 class LandlockSandbox(LinuxSandbox):
-    def __init__(
-        self, *, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host
-    ) -> None:
-        super().__init__(direct=direct, spool=spool, temp_root=temp_root)
-        self._host = host
-        self._system: System | None = None
-        self._abi = -1
-        self._jails: dict[Hashable, Jail] = {}
+    """The walls of tier B."""
 
     def _confined(self, policy: Policy) -> Confinement:
         permissions = policy.permissions
@@ -101,18 +92,11 @@ class LandlockSandbox(LinuxSandbox):
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
-        if self._system is None or not self._system.current:
-            self._system = system_of(self._host)
-            self._abi = kernel.landlock_abi()
+        system = self._known_system()
         limits = policy.limits
         network = bool(policy.permissions.network)
-        programs = self._system.programs
-        key = (roots.entries, programs, network, limits.memory, limits.processes)
-        if key not in self._jails:
-            if len(self._jails) >= MOST_KEPT:
-                self._jails.clear()
-            self._jails[key] = self._jail(policy, roots, self._system)
-        common = self._jails[key]
+        key = (roots.entries, system.programs, network, limits.memory, limits.processes)
+        common = self._kept_jail(key, lambda: self._jail(policy, roots, system))
 
         def draw(scratch: Scratch) -> Jail:
             own = view.rules_of_scratch(scratch.folder, scratch.tmp, self._abi)

@@ -19,7 +19,7 @@ NOT_ENFORCED = ("network", "fs.read", "fs.write", "tree-memory")
 
 
 def create(*, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host) -> LimitsSandbox:
-    return LimitsSandbox(direct=direct, spool=spool, temp_root=temp_root)
+    return LimitsSandbox(direct=direct, spool=spool, temp_root=temp_root, host=host)
 
 
 class LimitsSandbox(LinuxSandbox):

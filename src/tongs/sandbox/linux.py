@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
@@ -15,21 +16,30 @@ if TYPE_CHECKING:
     from tongs.core.execution import Policy, Session, SpoolOpener, Waiter
     from tongs.sandbox.cgroups import Found, Group
     from tongs.sandbox.channel import Pool
+    from tongs.sandbox.confine import Jail
+    from tongs.sandbox.host import Host
     from tongs.sandbox.session import Confinement
+    from tongs.sandbox.system import System
 
 # Every back end starts a program with a clean environment and the death of its tree arranged.
 ALWAYS = ("environment", "descriptors", "no-new-privileges", "limits", "tree-kill")
 # Policies whose walls are kept in memory.
-MOST_KEPT = 64
+_MOST_KEPT = 64
 
 
-class LinuxSandbox:
+class LinuxSandbox(ABC):
     """Opens sessions. `direct` forks from this process, which must then have only one thread."""
 
-    def __init__(self, *, direct: bool, spool: SpoolOpener | None, temp_root: str) -> None:
+    def __init__(
+        self, *, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host
+    ) -> None:
         self._direct = direct
         self._spool = spool
         self._temp_root = temp_root
+        self._host = host
+        self._system: System | None = None
+        self._abi = -1
+        self._jails: dict[Hashable, Jail] = {}
         self._kept: Pool | None = None
         self._places: list[Found | None] = []
 
@@ -53,8 +63,26 @@ class LinuxSandbox:
         if self._kept is not None:
             self._kept.close()
 
+    @abstractmethod
     def _confined(self, policy: Policy) -> Confinement:
-        raise NotImplementedError
+        """The walls of a back end around a call under this policy. Raises ToolError."""
+
+    def _known_system(self) -> System:
+        """What programs need of this host; looked up again when a part of it was replaced."""
+        from tongs.sandbox import kernel  # noqa: PLC0415 - Linux only
+        from tongs.sandbox.system import system_of  # noqa: PLC0415 - as above
+
+        if self._system is None or not self._system.current:
+            self._system = system_of(self._host)
+            self._abi = kernel.landlock_abi()
+        return self._system
+
+    def _kept_jail(self, key: Hashable, make: Callable[[], Jail]) -> Jail:
+        if key not in self._jails:
+            if len(self._jails) >= _MOST_KEPT:
+                self._jails.clear()
+            self._jails[key] = make()
+        return self._jails[key]
 
     def _over_the_tree(self, *, counted: bool) -> tuple[list[str], list[str]]:
         """What holds for all processes of a call together, and what only a watchdog looks at.

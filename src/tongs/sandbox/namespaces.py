@@ -7,7 +7,7 @@ seccomp refuses what neither covers. Needs user namespaces.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
@@ -17,10 +17,10 @@ from tongs.sandbox import kernel, view
 from tongs.sandbox.channel import Blueprint
 from tongs.sandbox.confine import PROXY_PORT, Jail
 from tongs.sandbox.host import Host
-from tongs.sandbox.linux import ALWAYS, MOST_KEPT, LinuxSandbox, resource_limits, seccomp_filter
+from tongs.sandbox.linux import ALWAYS, LinuxSandbox, resource_limits, seccomp_filter
 from tongs.sandbox.roots import found_roots
 from tongs.sandbox.session import Confinement
-from tongs.sandbox.system import System, system_of
+from tongs.sandbox.system import System
 
 if TYPE_CHECKING:
     from tongs.core.execution import SpoolOpener
@@ -47,14 +47,7 @@ def create(
 
 
 class NamespaceSandbox(LinuxSandbox):
-    def __init__(
-        self, *, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host
-    ) -> None:
-        super().__init__(direct=direct, spool=spool, temp_root=temp_root)
-        self._host = host
-        self._system: System | None = None
-        self._abi = -1
-        self._jails: dict[Hashable, Jail] = {}
+    """The walls of tier A."""
 
     def _confined(self, policy: Policy) -> Confinement:
         permissions = policy.permissions
@@ -96,19 +89,13 @@ class NamespaceSandbox(LinuxSandbox):
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
-        if self._system is None or not self._system.current:
-            self._system = system_of(self._host)
-            self._abi = kernel.landlock_abi()
+        system = self._known_system()
         limits = policy.limits
         network = policy.permissions.network
-        protected = view.protected(roots, self._system, self._host, policy.project)
-        found = (roots.entries, self._system.programs, protected)
+        protected = view.protected(roots, system, self._host, policy.project)
+        found = (roots.entries, system.programs, protected)
         key = (*found, policy.cwd, network, limits.memory, limits.processes)
-        if key not in self._jails:
-            if len(self._jails) >= MOST_KEPT:
-                self._jails.clear()
-            self._jails[key] = self._jail(policy, roots, self._system, protected)
-        jail = self._jails[key]
+        jail = self._kept_jail(key, lambda: self._jail(policy, roots, system, protected))
         return Blueprint(
             ("namespaces", *key), lambda scratch: jail, self._group(limits), self._temp_root
         )
