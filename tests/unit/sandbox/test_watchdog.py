@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from tests.unit.sandbox.running import children
@@ -354,7 +354,8 @@ for _ in range(3):
         for pid in pids[1:]:
             os.kill(pid, 19)
         for child in [child for pid in pids[1:] for child in children_of(pid)]:
-            os.kill(child, 9)
+            with suppress(ProcessLookupError):  # it may have ended since it was listed
+                os.kill(child, 9)
 
 
 def children_of(pid: int) -> list[int]:
