@@ -13,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+# Descriptor of the socket on which a fork server is asked for supervisors.
+REQUESTS = 3
+
 # Data up to this size comes in the packet itself, more of it in a memory file beside it.
 INLINE = 16 * 1024
 
@@ -50,7 +53,8 @@ def receive(source: _socket.socket, *, wait: bool = True) -> tuple[bytes | None,
     try:
         data, ancillary, _, _ = source.recvmsg(INLINE + 1, space, flags)
     except ConnectionResetError:
-        return None, []
+        # Said once, by an end that closed with something unread. What it wrote before comes next.
+        data, ancillary, _, _ = source.recvmsg(INLINE + 1, space, flags)
     if not data:
         return None, []
     numbers = b"".join(content for _, _, content in ancillary)
@@ -68,7 +72,7 @@ def peek(source: _socket.socket) -> bytes | None:
     try:
         data = source.recv(64, _socket.MSG_PEEK)
     except ConnectionResetError:
-        return None
+        data = source.recv(64, _socket.MSG_PEEK)  # as above
     return data[1:] if data else None
 
 
