@@ -44,6 +44,15 @@ $(STAMP): uv.lock pyproject.toml
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@echo "$(CURDIR)" > $@
 
+# Built by the set-up where there is a compiler, and again when a source has changed.
+NATIVE := src/tongs/sandbox/native
+.PHONY: native
+native: $(NATIVE)/.built
+$(NATIVE)/.built: $(wildcard $(NATIVE)/*.[ch]) src/tongs/sandbox/compiled.py tools/native.py | $(STAMP)
+	@bash tools/programs.sh cc
+	$(BIN)/python tools/native.py --strict
+	@touch $@
+
 # What the tests and the examples call besides Python.
 PROGRAMS := bash cc curl fish git jq node perl tmux update-ca-certificates zsh
 
@@ -56,12 +65,12 @@ demo: $(STAMP) ## see it work
 	@bash tools/demo.sh
 
 .PHONY: test
-test: $(STAMP) programs ## run the tests, except those marked `full`
+test: $(STAMP) programs native ## run the tests, except those marked `full`
 	$(PYTEST) -m "not full" --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -m "not full" $(ARGS) tests/escape
 
 .PHONY: test-full
-test-full: $(STAMP) programs ## run every test, and keep what came of the long ones and of the attacks in bench/
+test-full: $(STAMP) programs native ## run every test, and keep what came of the long ones and of the attacks in bench/
 	$(PYTEST) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -p tests.escape.table $(ARGS) tests/escape
 
@@ -69,14 +78,14 @@ test-full: $(STAMP) programs ## run every test, and keep what came of the long o
 WHOLE := src/tongs/core/*,src/tongs/policy/*,src/tongs/template/*,src/tongs/pipeline.py,src/tongs/output.py
 
 .PHONY: coverage
-coverage: $(STAMP) programs ## run the tests and hold the coverage: 95 % in all, 100 % where it matters most
+coverage: $(STAMP) programs native ## run the tests and hold the coverage: 95 % in all, 100 % where it matters most
 	$(PYTEST) -m "not full" --cov --cov-report= $(ARGS) tests
 	$(BIN)/coverage report --include "$(WHOLE)" --fail-under 100
 	$(BIN)/coverage report --fail-under 95 | tail -n 1
 
 # bench/ joins the type check as soon as it exists.
 .PHONY: check
-check: $(STAMP) ## lint, format, types, import direction, limits, generated documents
+check: $(STAMP) native ## lint, format, types, import direction, limits, generated documents
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict src tools $(wildcard bench)
@@ -88,7 +97,7 @@ check: $(STAMP) ## lint, format, types, import direction, limits, generated docu
 	$(BIN)/python tools/docs.py --check
 
 .PHONY: bench
-bench: $(STAMP) ## measure
+bench: $(STAMP) native ## measure
 	@bash tools/programs.sh bwrap || echo "measuring without bwrap to compare with" >&2
 	$(BIN)/python -m bench $(ARGS)
 
@@ -107,6 +116,6 @@ lock: $(STAMP) ## bring uv.lock up to date with pyproject.toml
 
 .PHONY: clean
 clean: ## remove everything the targets above made
-	rm -rf $(VENV) dist htmlcov .coverage .coverage.* .hypothesis
+	rm -rf $(VENV) $(NATIVE)/.built $(NATIVE)/tongs-forkserver-* dist htmlcov .coverage .coverage.* .hypothesis
 	rm -rf .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -56,7 +56,7 @@ def test_doctor_json_holds_everything(tongs: Run, place: Place) -> None:
     assert sorted(found) == sorted(
         [
             *("tier", "enforced", "notEnforced", "problems", "enforcement", "enforcementSource"),
-            *("layers", "tongs", "python", "state", "scratch", "config"),
+            *("layers", "tongs", "python", "forkServer", "state", "scratch", "config"),
         ]
     )
     assert (found["tier"], found["problems"], found["config"]) == ("namespaces", {}, [])

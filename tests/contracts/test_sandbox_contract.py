@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.unit.sandbox.running import (
     LOCKING_DAEMON,
+    MODES,
     PATH,
     World,
     bash,
@@ -40,19 +41,19 @@ ON_DISK = ("landlock", "limits")
 
 @pytest.fixture(
     params=[
-        pytest.param((key, direct, loop), id=f"{key}-{(direct and 'direct') or 'server'}-{name}")
+        pytest.param((key, mode, loop), id=f"{key}-{mode}-{name}")
         for key in KEYS
-        for direct in (True, False)
+        for mode in MODES
         for loop, name in ((False, "blocking"), (True, "loop"))
     ]
 )
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    key, direct, loop = request.param
+    key, mode, loop = request.param
     for name in ("temp", "work"):
         (tmp_path / name).mkdir()
-    made = World(
+    made = World.of(
+        mode,
         key,
-        direct=direct,
         loop=loop,
         temp_root=str(tmp_path / "temp"),
         permissions=Permissions(write=(str(tmp_path / "work"),)),

@@ -1,6 +1,6 @@
-"""One call in a process with one thread, as the command line is one: it forks its payload itself.
+"""One call in a process with one thread, as the command line is one.
 
-A test worker has more threads than one, so it must not do that.
+A test worker has more threads than one, so it must not fork a payload itself.
 """
 
 from __future__ import annotations
@@ -41,8 +41,12 @@ class Made:
     failure: tuple[ErrorCode | str, str] | None
 
 
-def call_alone(call: Call, file: Path, inherited: Sequence[int]) -> Made:
-    """Make the call in a process that has standard input, the environment and these descriptors."""
+def call_alone(call: Call, file: Path, inherited: Sequence[int], *, forked: bool) -> Made:
+    """Make the call in a process that has standard input, the environment and these descriptors.
+
+    `forked` makes that process fork for it, as it does where nothing was compiled.
+    """
+    call = replace(call, host=replace(call.host, native=call.host.native and not forked))
     file.write_bytes(pickle.dumps(call))
     done = subprocess.run(
         [sys.executable, "-c", "import tests.escape.alone as a; a.main()", str(file)],

@@ -23,10 +23,12 @@ TIERS = (NAMESPACES, LANDLOCK)
 LIMITS = "limits"
 PLAIN = "plain"
 
-# Who forks the payload: a fork server that serves all attacks, one of its own, or Tongs itself.
+# Who forks the payload: a fork server that serves all attacks, one of its own, one that a process
+# of Tongs has started for this very call, or that process itself.
 SHARED = "shared"
 FRESH = "fresh"
 DIRECT = "direct"
+FORKED = "forked"
 
 # What a control may lack. ROOT: an ordinary user is refused by the system itself. NESTING: user
 # namespaces, which some systems forbid. KERNEL: a feature that some kernels are built without.

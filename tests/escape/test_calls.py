@@ -115,7 +115,7 @@ def test_a_step_after_a_hostile_one_still_works(world: World, tier: str) -> None
 # A program with Tongs in it: a call that writes to its view of the project until it is killed.
 TONGS = """
 import sys
-from tests.escape.world import PATH, driven
+from tests.escape.world import NATIVE, PATH, driven
 from tongs.core.execution import Command, Policy
 from tongs.core.permissions import Limits, Permissions
 from tongs.sandbox import create
@@ -123,7 +123,8 @@ from tongs.sandbox.host import Host
 from tongs.sandbox.waiting import BlockingWaiter
 
 key, project, home, mark = sys.argv[1:]
-sandbox = create(key, direct=False, host=Host(home=home, state=home + "/.tongs/state"))
+host = Host(home=home, state=home + "/.tongs/state", native=NATIVE)
+sandbox = create(key, direct=False, host=host)
 policy = Policy(Permissions(scratch=(project,)), Limits(), project, "call", project)
 session = sandbox.open(policy, BlockingWaiter())
 beat = "while :; do echo evil >> data.txt; done 2> /dev/null"

@@ -21,7 +21,7 @@ KEYS = (*TIERS, LIMITS)
 # A program with Tongs in it, which makes calls one after the other and stays in the last one.
 TONGS = """
 import sys
-from tests.escape.world import PATH, driven
+from tests.escape.world import NATIVE, PATH, driven
 from tongs.core.errors import ToolError
 from tongs.core.execution import Command, Policy
 from tongs.core.permissions import Limits, Permissions
@@ -30,7 +30,8 @@ from tongs.sandbox.host import Host
 from tongs.sandbox.waiting import BlockingWaiter
 
 key, project, home, mark, *scripts = sys.argv[1:]
-sandbox = create(key, direct=False, host=Host(home=home, state=home + "/.tongs/state"))
+host = Host(home=home, state=home + "/.tongs/state", native=NATIVE)
+sandbox = create(key, direct=False, host=host)
 limits = Limits(memory=64 * 1024**2)
 policy = Policy(Permissions(read=(project,)), limits, project, "call", project)
 for script in scripts:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.escape import alone
-from tests.escape.attack import DIRECT, PLAIN, SHARED, Attack
+from tests.escape.attack import DIRECT, FORKED, PLAIN, SHARED, Attack
 from tests.escape.payload import BEGAN, DONE, ESCAPED, REFUSED, bash_source, python_source
 from tests.escape.plain import PlainSession, kill_marked
 from tests.escape.scene import Ground, Places, Scene, differences
 from tests.escape.servers import Servers
 from tests.escape.victim import Victim
 
+from tongs.config.environment import uses_native
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command, Completed, Event, Policy, Sandbox, Session
 from tongs.core.permissions import Limits, Permissions
@@ -30,6 +31,8 @@ from tongs.sandbox.waiting import BlockingWaiter
 T = TypeVar("T")
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
+# Which fork server is attacked: TONGS_NATIVE=0 takes the one in Python.
+NATIVE = uses_native(os.environ)
 
 NEVER_BEGAN = "the payload never began"
 # How long its start may take at most.
@@ -110,6 +113,7 @@ class World:
             authority=(str(self._places.user_folder),),
             search_path=PATH,
             programs=(self.python, str(self._places.project / ".venv/bin/python")),
+            native=NATIVE,
         )
         sockets = base / "sockets"
         sockets.mkdir()
@@ -237,7 +241,7 @@ class World:
         permissions = scene.permissions(attack.permissions)
         cwd = str(scene.project / attack.cwd)
         policy = Policy(permissions, attack.limits, str(scene.project), "escape", cwd)
-        if attack.launch == DIRECT:
+        if attack.launch in (DIRECT, FORKED):
             return self._alone(attack, key, scene, policy, command)
         completed: list[Completed] = []
         not_enforced: tuple[str, ...] = ()
@@ -269,7 +273,12 @@ class World:
         command: Callable[[str, str], Command],
     ) -> Ran:
         call = alone.Call(key, self._host, policy, (command(attack.script, alone.SCRATCH),))
-        made = alone.call_alone(call, self._base / "call", scene.kept.get("inherited", ()))
+        made = alone.call_alone(
+            call,
+            self._base / "call",
+            scene.kept.get("inherited", ()),
+            forked=attack.launch == FORKED,
+        )
         error = ToolError(*made.failure) if made.failure else None
         return Ran(made.completed, made.not_enforced, error)
 

@@ -48,10 +48,11 @@ from tests.full.sandbox_calls import (
     drawn,
 )
 
+from tongs.config.environment import uses_native
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command, Completed, Event, Policy, Session
 from tongs.core.permissions import Permissions
-from tongs.sandbox import cgroups, create, supervisor, tree
+from tongs.sandbox import cgroups, create, orders, tree
 from tongs.sandbox.host import Host
 from tongs.sandbox.waiting import LoopWaiter
 
@@ -81,6 +82,7 @@ class Soak:
             state=str(home / ".tongs/state"),
             search_path=PATH,
             scratch_view=tier == "namespaces",
+            native=uses_native(os.environ),
         )
         self._sandbox = create(tier, direct=False, temp_root=str(self._temporary), host=host)
         # In tier B nobody is left to kill a tree whose supervisor and fork server die together,
@@ -188,7 +190,7 @@ class Soak:
         children = tree.children_reader()
         found = [self._server()]
         if what != SERVER:
-            found = [pid for pid in children(found[0]) if name_of(pid) == supervisor.NAME]
+            found = [pid for pid in children(found[0]) if name_of(pid) == orders.NAME]
         if what == PAYLOAD:
             found = [inner for pid in found for inner in children(pid)]
         if found and found != [0] and not self._is_too_soon():

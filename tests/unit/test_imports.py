@@ -114,7 +114,7 @@ def test_run_from_the_cache_loads_nothing_heavy(loaded: Loaded) -> None:
 
     modules = loaded(COMMAND_LINE, *words, output="hi you\n")
 
-    unneeded = ("approvers", "authoring", "schema.yaml_reader", "sandbox.forkclient")
+    unneeded = ("approvers", "authoring", "schema.yaml_reader", "sandbox.supervisor")
     languages = ("template.cmd", "template.pwsh", "template.python")
     assert not below(modules, *HEAVY, *(f"tongs.{name}" for name in (*unneeded, *languages)))
 

@@ -61,6 +61,11 @@ def host_environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def uses_native(env: Mapping[str, str]) -> bool:
+    """Whether the compiled fork server may start processes; the one in Python does the same."""
+    return env.get("TONGS_NATIVE") != "0"
+
+
 def base_environment(env: Mapping[str, str], scratch: str) -> dict[str, str]:
     """What every tool's process gets, and nothing else; TMPDIR is the call's own scratch."""
     kept = {name: env[name] for name in _KEPT if name in env}

@@ -92,7 +92,9 @@ class ChosenSandbox:
     def found(self, *, again: bool = False) -> Found:
         """What this machine can enforce. `again` asks the machine, and keeps what it says."""
         if self._found is None or again:
-            self._found = found_here(self._state, direct=self._direct, again=again)
+            self._found = found_here(
+                self._state, direct=self._direct, native=self._host.native, again=again
+            )
         return self._found
 
     def _chosen(self) -> Sandbox:
@@ -121,7 +123,7 @@ def _without_host_list(policy: Policy) -> Policy:
     return replace(policy, permissions=open_network, not_enforced=("network",))
 
 
-def found_here(state: str, *, direct: bool, again: bool = False) -> Found:
+def found_here(state: str, *, direct: bool, native: bool = True, again: bool = False) -> Found:
     from tongs.sandbox.probe import Found, probe, stamp  # noqa: PLC0415 - calls only
 
     now = stamp()
@@ -129,7 +131,7 @@ def found_here(state: str, *, direct: bool, again: bool = False) -> Found:
     if kept is not None:
         tier, view = kept
         return Found(tier, scratch_view=view)
-    found = probe(direct=direct)
+    found = probe(direct=direct, native=native)
     if found.tier:
         # A machine that can do nothing is asked again each time: somebody may have mended it.
         with suppress(OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from tongs.config.environment import host_environment, uses_native
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.execution import Policy
 from tongs.core.permissions import Limits, Permissions
@@ -28,6 +29,8 @@ class Examined:
     """The tier that calls get, "" for none, and all that was found on the way."""
 
     tier: str
+    # Whether processes are started by the compiled fork server.
+    native: bool
     # Why a better tier is not it.
     problems: Mapping[str, str]
     enforced: tuple[str, ...]
@@ -43,17 +46,20 @@ class Examined:
 
 def examine(places: Places, temp_root: str = _TEMPORARY) -> Examined:
     """Try everything. Needs no config. For a process with one thread."""
+    from tongs.sandbox.compiled import program  # noqa: PLC0415 - for the doctor only
     from tongs.sandbox.diagnosis import diagnose  # noqa: PLC0415 - for the doctor only
 
     scratch = os.path.join(temp_root, f"tongs-{os.geteuid()}")
     before = _names(scratch)
     problem = _state_problem(places.state)
     layers = diagnose(temp_root)
-    found = found_here(places.state, direct=True, again=True)
+    native = uses_native(host_environment())
+    found = found_here(places.state, direct=True, native=native, again=True)
     after = _names(scratch)
     enforced, not_enforced = _walls(found)
     return Examined(
         tier=found.tier,
+        native=native and bool(program()),
         problems={answer.tier: answer.problem for answer in found.answers if answer.problem},
         enforced=enforced,
         not_enforced=not_enforced,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from tongs.config.environment import base_environment
+from tongs.config.environment import base_environment, uses_native
 from tongs.config.places import Places
 from tongs.config.settings import Settings
 from tongs.core.annotations import Any
@@ -87,6 +87,7 @@ class Wiring:
             project=self.places.root,
             search_path=self.host.get("PATH", os.defpath),
             programs=tuple(self._interpreters().values()),
+            native=uses_native(self.host),
         )
         return ChosenSandbox(
             self.settings.enforcement,

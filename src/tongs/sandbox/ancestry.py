@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from tongs.sandbox.supervisor import NAME
+from tongs.sandbox.orders import NAME
 
 
 def inside_a_call() -> bool:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Hashable
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ToolError
 from tongs.core.record import dataclass
-from tongs.sandbox import packets, supervisor
-from tongs.sandbox.confine import Jail
-from tongs.sandbox.launch import Launched, Launcher
+from tongs.sandbox import orders, packets
+from tongs.sandbox.orders import Jail, Request
 from tongs.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
     from tongs.sandbox.cgroups import Group
+    from tongs.sandbox.launch import Launched, Launcher
 
 # Supervisors kept ready for a policy that is in use. One is taken while the next is being made.
 READY = 2
@@ -73,18 +73,19 @@ class Channel:
             pass
         return not self.over and self._launched is not None and not self._launched.doomed
 
-    def send(self, request: bytes, descriptors: list[int]) -> None:
+    def send(self, request: Request, descriptors: list[int]) -> None:
         """Hand over a request. Where nobody takes it, `over` tells."""
+        assert self._launched is not None
         self.said.clear()
         try:
-            packets.send(self._socket, request, descriptors)
+            packets.send(self._socket, self._launched.packed(request), descriptors)
         except OSError:
             self._hear_out()
 
     def kill(self) -> None:
         """Order the end of the payload and all it has started."""
         try:
-            packets.send(self._socket, supervisor.KILL)
+            packets.send(self._socket, orders.KILL)
         except OSError:
             self._hear_out()
 
@@ -120,7 +121,7 @@ class Channel:
     def end(self) -> None:
         """End the supervisor with everything it has started."""
         # Only an unexpected end leaves something to look for.
-        died = self.over and not any(said[0] == supervisor.ENDED for said in self.said)
+        died = self.over and not any(said[0] == orders.ENDED for said in self.said)
         self.over = True
         while self.descriptors:
             os.close(self.descriptors.pop())

@@ -14,19 +14,18 @@ import stat
 
 if __package__:
     from tongs.sandbox import kernel, mounts, rights
+    from tongs.sandbox.orders import PROXY_PORT
 else:
     import kernel  # type: ignore[import-not-found,no-redef]  # the same files
     import mounts  # type: ignore[import-not-found,no-redef]
     import rights  # type: ignore[import-not-found,no-redef]
+    from orders import PROXY_PORT  # type: ignore[import-not-found,no-redef]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tongs.core.annotations import Any, TypeAlias
-
-    # Path, rights, and the identity of what must lie there (0, 0: whatever does).
-    Rule: TypeAlias = tuple[bytes, int, int, int]
+    from tongs.sandbox.orders import Jail
 
 # Steps that can fail; a report of failure names one of them.
 NAMESPACES = b"namespaces"
@@ -38,9 +37,6 @@ LANDLOCK = b"landlock"
 LIMITS = b"limits"
 PRIVILEGES = b"privileges"
 FILTER = b"filter"
-
-# In the call's own network namespace, where nobody else can have taken it.
-PROXY_PORT = 3128
 
 _SIOCSIFFLAGS = 0x8914
 # What a process may read about itself where /proc is everybody's.
@@ -54,59 +50,6 @@ class Failed(Exception):
         super().__init__(step, error.errno)
         self.step = step
         self.number = error.errno or 0
-
-
-class Jail:
-    """All walls of one session as plain data, which marshal can carry to the fork server.
-
-    Without `namespaces` there is no private root; without `abi` no Landlock; without `filter` no
-    seccomp. `files` is where a payload puts the files of its request, if it has to. `watched` are
-    the bytes and the tasks that the whole tree may use, 0 where nobody has to look.
-    """
-
-    __slots__ = (
-        "abi",
-        "files",
-        "filter",
-        "namespaces",
-        "network",
-        "proxy",
-        "rules",
-        "size",
-        "view",
-        "watched",
-    )
-
-    def __init__(  # noqa: PLR0913 - a record, and `dataclasses` costs too much to load here
-        self,
-        *,
-        namespaces: int = 0,
-        view: Sequence[tuple[Any, ...]] = (),
-        size: int = 0,
-        abi: int = 0,
-        rules: Sequence[Rule] = (),
-        network: bool = True,
-        filter: bytes = b"",  # noqa: A002 - what the kernel calls it
-        files: bytes = b"",
-        proxy: bool = False,
-        watched: tuple[int, int] = (0, 0),
-    ) -> None:
-        self.namespaces = namespaces
-        self.view = view
-        self.size = size
-        self.abi = abi
-        self.rules = rules
-        self.network = network
-        self.filter = filter
-        self.files = files
-        self.proxy = proxy
-        self.watched = watched
-
-    def with_rules(self, rules: Sequence[Rule]) -> Jail:
-        return Jail(**{**self.data(), "rules": [*self.rules, *rules]})
-
-    def data(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in Jail.__slots__}
 
 
 def make_world(jail: Jail, user: int, group: int) -> int:
@@ -219,7 +162,7 @@ def _write(path: bytes, data: bytes) -> None:
 def _ruleset(jail: Jail) -> int:
     attribute = rights.ruleset_attribute(jail.abi, network=jail.network)
     ruleset = kernel.syscall("landlock_create_ruleset", attribute, len(attribute), 0)
-    for rule in jail.rules:
+    for rule in (*jail.rules, *jail.own):
         _add_rule(ruleset, *rule)
     return ruleset
 

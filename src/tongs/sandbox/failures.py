@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command
 from tongs.core.permissions import covered
-from tongs.sandbox import payload
+from tongs.sandbox import orders
 
 # What a program that may not be read looks like from inside.
 _UNSEEN = (errno.ENOENT, errno.ENOTDIR, errno.EACCES)
@@ -37,13 +37,13 @@ def start_failure(
     `readable` is all it could see beyond the system, None where it could see everything.
     """
     reason = os.strerror(number) if number else "unknown reason"
-    if step == payload.START:
+    if step == orders.START:
         if readable is not None and number in _UNSEEN and (hidden := _hidden(command, readable)):
             error = unusable(command, f"it may not read {' and '.join(hidden)}")
             error.details["unread"] = hidden
             return error
         return _not_started(command, number, reason)
-    if step == payload.DIRECTORY:
+    if step == orders.DIRECTORY:
         return ToolError(
             ErrorCode.EXECUTION_ERROR,
             f"cannot start `{command.argv[0]}`: working directory `{command.cwd}`: {reason}",

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import _thread  # the public modules are ones that a command line never needs
+import _weakref
 import contextlib
 import marshal
 import os
 import sys
-import threading
-import weakref
 from collections.abc import Sequence
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.sandbox import forkserver, packets
-from tongs.sandbox.confine import Jail
-from tongs.sandbox.launch import Launched
+from tongs.sandbox import compiled, packets
+from tongs.sandbox.orders import Jail, Request
 
 if TYPE_CHECKING:
     import _socket
+
+    from tongs.sandbox.launch import Launched
 
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "forkserver.py")
 
@@ -25,22 +26,23 @@ _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "forkserver.
 class ForkServer:
     """Launches through one fork server, started when first needed and again when it died.
 
+    `native` is the compiled one, where there is one; if it cannot be started, the other one is.
     Any thread may launch. A forked copy of this process forgets the server and starts its own.
     """
 
-    ahead = True
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, native: str = "", *, ahead: bool = True) -> None:
+        self.ahead = ahead
+        self._lock = _thread.allocate_lock()
+        self._program = native
         self._requests: _socket.socket | None = None
         self._pid = 0
-        _alive.add(self)
+        _alive[:] = [known for known in _alive if known() is not None]
+        _alive.append(_weakref.ref(self))
 
     def launch(self, jail: Jail, channel: int, groups: Sequence[str]) -> Launched:
-        data = marshal.dumps((jail.data(), tuple(groups)))
         with self._lock:
-            self._send(data, channel)
-            return ServerLaunched(self, self._pid)
+            self._send(jail, groups, channel)
+            return ServerLaunched(self, self._pid, native=bool(self._program))
 
     def is_served_by(self, pid: int) -> bool:
         """Whether this is the process of the server, and alive."""
@@ -55,16 +57,20 @@ class ForkServer:
     def __del__(self) -> None:
         self._stop()
 
-    def _send(self, data: bytes, channel: int) -> None:
+    def _send(self, jail: Jail, groups: Sequence[str], channel: int) -> None:
         # A server that dies is not there to read before it is seen to be dead: once more, then.
         # Of a request that it drops unread, the channel tells.
-        if not self._is_alive() or not self._is_sent(data, channel):
+        if not self._is_alive() or not self._is_sent(jail, groups, channel):
             self._stop()
             self._start()
-            self._is_sent(data, channel)
+            self._is_sent(jail, groups, channel)
 
-    def _is_sent(self, data: bytes, channel: int) -> bool:
+    def _is_sent(self, jail: Jail, groups: Sequence[str], channel: int) -> bool:
         assert self._requests is not None
+        if self._program:
+            data = compiled.packed_order(jail, groups)
+        else:
+            data = marshal.dumps((jail.data(), tuple(groups)))
         try:
             packets.send(self._requests, data, [channel])
         except (BrokenPipeError, ConnectionResetError):
@@ -80,18 +86,7 @@ class ForkServer:
     def _start(self) -> None:
         ours, theirs = packets.pair()
         try:
-            self._pid = os.posix_spawn(
-                sys.executable,
-                [sys.executable, "-I", "-S", _PROGRAM],
-                {},
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), forkserver.REQUESTS),
-                    *(
-                        (os.POSIX_SPAWN_OPEN, standard, os.devnull, os.O_RDWR, 0)
-                        for standard in range(3)
-                    ),
-                ],
-            )
+            self._pid = self._spawned(theirs.fileno())
         except OSError as error:
             ours.close()
             raise ToolError(
@@ -103,6 +98,20 @@ class ForkServer:
             theirs.close()
         self._requests = ours
 
+    def _spawned(self, requests: int) -> int:
+        actions = [
+            (os.POSIX_SPAWN_DUP2, requests, packets.REQUESTS),
+            *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)),
+        ]
+        if self._program:
+            try:
+                return os.posix_spawn(self._program, [self._program], {}, file_actions=actions)
+            except OSError:
+                # Built for another machine, or on a file system that runs no programs.
+                self._program = ""
+        words = [sys.executable, "-I", "-S", _PROGRAM]
+        return os.posix_spawn(sys.executable, words, {}, file_actions=actions)
+
     def _stop(self) -> None:
         if self._requests is not None:
             self._requests.close()
@@ -113,31 +122,36 @@ class ForkServer:
 
     def _forget(self) -> None:
         """In a forked copy: the server belongs to the original, and so does the lock's state."""
-        self._lock = threading.Lock()
+        self._lock = _thread.allocate_lock()
         if self._requests is not None:
             self._requests.close()
             self._requests = None
 
 
 class ServerLaunched:
-    def __init__(self, server: ForkServer, pid: int) -> None:
+    def __init__(self, server: ForkServer, pid: int, *, native: bool) -> None:
         self._server = server
         self._pid = pid
+        self._native = native
 
     @property
     def doomed(self) -> bool:
         return not self._server.is_served_by(self._pid)
 
+    def packed(self, request: Request) -> bytes:
+        return compiled.packed_request(request) if self._native else request.packed()
+
     def finish(self, *, died: bool) -> None:
         """The server reaps its supervisors, and kills what a dead one leaves."""
 
 
-_alive: weakref.WeakSet[ForkServer] = weakref.WeakSet()
+_alive: list[_weakref.ReferenceType[ForkServer]] = []
 
 
 def _forget_all() -> None:
-    for server in tuple(_alive):
-        server._forget()  # noqa: SLF001 - only this module may tell a server that it was copied
+    for known in _alive:
+        if (server := known()) is not None:
+            server._forget()  # noqa: SLF001 - only this module may tell a server that it was copied
 
 
 os.register_at_fork(after_in_child=_forget_all)

@@ -14,18 +14,16 @@ import sys
 if __name__ == "__main__":
     # At the end: the names of our modules must not hide those of the standard library.
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    import confine  # type: ignore[import-not-found]  # the same files, without their package
-    import kernel  # type: ignore[import-not-found]
+    import kernel  # type: ignore[import-not-found]  # the same files, without their package
+    import orders  # type: ignore[import-not-found]
     import packets  # type: ignore[import-not-found]
     import supervisor  # type: ignore[import-not-found]
     import tree  # type: ignore[import-not-found]
 else:
-    from tongs.sandbox import confine, kernel, packets, supervisor, tree
+    from tongs.sandbox import kernel, orders, packets, supervisor, tree
 
-# Descriptor of the request socket in this process.
-REQUESTS = 3
 # The standard ones lead nowhere here, and stay open so that no received one gets such a number.
-_KEPT = (0, 1, 2, REQUESTS)
+_KEPT = (0, 1, 2, packets.REQUESTS)
 
 
 def serve() -> None:
@@ -33,12 +31,12 @@ def serve() -> None:
     os.chdir("/")
     os.setsid()
     supervisor.close_all_but(_KEPT)
-    requests = packets.end(REQUESTS)
+    requests = packets.end(packets.REQUESTS)
     # What a killed supervisor leaves behind comes here to be killed.
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     woken = supervisor.wake_on(supervisor.SIGCHLD)
     poller = select.poll()
-    poller.register(REQUESTS, select.POLLIN)
+    poller.register(packets.REQUESTS, select.POLLIN)
     poller.register(woken, select.POLLIN)
     running: set[int] = set()
     while True:
@@ -46,13 +44,13 @@ def serve() -> None:
         if woken in events:
             os.read(woken, 4096)
             _bury(running)
-        if REQUESTS in events:
+        if packets.REQUESTS in events:
             data, descriptors = packets.receive(requests)
             if data is None:
                 _dismiss(running)
                 return
             jail, groups = marshal.loads(data)
-            running.add(supervisor.start(confine.Jail(**jail), descriptors[0], groups))
+            running.add(supervisor.start(orders.Jail(**jail), descriptors[0], groups))
             running.discard(0)
             os.close(descriptors[0])
 

@@ -22,5 +22,7 @@ class Host:
     search_path: str = os.defpath
     programs: tuple[str, ...] = ()
     scratch_view: bool = True
+    # Whether the compiled fork server may be used, where there is one.
+    native: bool = True
     # Where tools may have been writing.
     project: str = ""

@@ -13,7 +13,6 @@ from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Policy
 from tongs.sandbox import view
 from tongs.sandbox.channel import Blueprint
-from tongs.sandbox.confine import Jail
 from tongs.sandbox.host import Host
 from tongs.sandbox.linux import (
     ALWAYS,
@@ -22,6 +21,7 @@ from tongs.sandbox.linux import (
     seccomp_filter,
     threads_of,
 )
+from tongs.sandbox.orders import Jail
 from tongs.sandbox.roots import WRITE, Roots, found_roots, inside
 from tongs.sandbox.session import Confinement
 from tongs.sandbox.system import System

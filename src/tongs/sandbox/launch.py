@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Protocol
 from tongs.sandbox import kernel, supervisor, tree
-from tongs.sandbox.confine import Jail
+from tongs.sandbox.orders import Jail, Request
 
 if TYPE_CHECKING:
     import signal as _signal
@@ -26,6 +26,9 @@ class Launched(Protocol):
     @property
     def doomed(self) -> bool:
         """Whether what started it is gone, so that it is about to follow."""
+
+    def packed(self, request: Request) -> bytes:
+        """As its payload reads it."""
 
     def finish(self, *, died: bool) -> None:
         """To be called once its channel ended; `died` when that came without a report."""
@@ -83,6 +86,9 @@ class DirectLaunched:
     @property
     def doomed(self) -> bool:
         return False
+
+    def packed(self, request: Request) -> bytes:
+        return request.packed()
 
     def finish(self, *, died: bool) -> None:
         # Somebody else in this process may wait for everything.

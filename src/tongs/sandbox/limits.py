@@ -27,7 +27,7 @@ class LimitsSandbox(LinuxSandbox):
 
     def _confined(self, policy: Policy) -> Confinement:
         from tongs.sandbox.channel import Blueprint  # noqa: PLC0415 - Linux only
-        from tongs.sandbox.confine import Jail  # noqa: PLC0415 - Linux only
+        from tongs.sandbox.orders import Jail  # noqa: PLC0415 - Linux only
         from tongs.sandbox.session import Confinement  # noqa: PLC0415 - Linux only
 
         user = os.geteuid()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tongs.core.execution import Policy, Session, SpoolOpener, Waiter
     from tongs.sandbox.cgroups import Found, Group
     from tongs.sandbox.channel import Pool
-    from tongs.sandbox.confine import Jail
     from tongs.sandbox.host import Host
+    from tongs.sandbox.orders import Jail
     from tongs.sandbox.session import Confinement
     from tongs.sandbox.system import System
 
@@ -142,15 +142,17 @@ class LinuxSandbox(ABC):
     def _pool(self) -> Pool:
         if self._kept is None:
             from tongs.sandbox.channel import Pool  # noqa: PLC0415 - Linux only
+            from tongs.sandbox.compiled import program  # noqa: PLC0415 - as above
 
-            if self._direct:
-                from tongs.sandbox.launch import Direct  # noqa: PLC0415 - Linux only
+            native = program() if self._host.native else ""
+            if self._direct and not native:
+                from tongs.sandbox.launch import Direct  # noqa: PLC0415 - as above
 
                 self._kept = Pool(Direct())
             else:
-                from tongs.sandbox.forkclient import ForkServer  # noqa: PLC0415 - starts threads
+                from tongs.sandbox.forkclient import ForkServer  # noqa: PLC0415 - as above
 
-                self._kept = Pool(ForkServer())
+                self._kept = Pool(ForkServer(native, ahead=not self._direct))
         return self._kept
 
 

@@ -15,9 +15,9 @@ from tongs.core.execution import Policy
 from tongs.core.record import replace
 from tongs.sandbox import kernel, view
 from tongs.sandbox.channel import Blueprint
-from tongs.sandbox.confine import PROXY_PORT, Jail
 from tongs.sandbox.host import Host
 from tongs.sandbox.linux import ALWAYS, LinuxSandbox, resource_limits, seccomp_filter
+from tongs.sandbox.orders import PROXY_PORT, Jail
 from tongs.sandbox.roots import found_roots
 from tongs.sandbox.session import Confinement
 from tongs.sandbox.system import System

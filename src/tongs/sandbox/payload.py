@@ -11,10 +11,20 @@ import os
 
 if __package__:
     from tongs.sandbox import confine, kernel, packets
+    from tongs.sandbox.orders import ACCEPTED, DIRECTORY, FAILED, KILL, START, SUPERVISE, Request
 else:
     import confine  # type: ignore[import-not-found,no-redef]  # the same files
     import kernel  # type: ignore[import-not-found,no-redef]
     import packets  # type: ignore[import-not-found,no-redef]
+    from orders import (  # type: ignore[import-not-found,no-redef]
+        ACCEPTED,
+        DIRECTORY,
+        FAILED,
+        KILL,
+        START,
+        SUPERVISE,
+        Request,
+    )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,46 +32,9 @@ if TYPE_CHECKING:
     import signal as _signal
 
     from tongs.core.annotations import NoReturn
-    from tongs.sandbox.confine import Jail
+    from tongs.sandbox.orders import Jail
 else:
     import _signal  # the public module builds enums, which costs half an interpreter start
-
-# What a payload reports: that it has a request, and that it could not start it.
-ACCEPTED = b"A"
-FAILED = b"F"
-# What comes instead of a request when Tongs changed its mind; it is for a payload that runs.
-KILL = b"K"
-
-# The steps that depend on the request; `confine` names the others.
-SUPERVISE = b"supervise"
-DIRECTORY = b"directory"
-START = b"start"
-
-
-class Request:
-    """One payload. `candidates` are the paths to try, in the order of its own PATH."""
-
-    __slots__ = ("argv", "candidates", "cwd", "environment", "files", "limits")
-
-    def __init__(
-        self,
-        argv: list[bytes],
-        environment: dict[bytes, bytes],
-        candidates: list[bytes],
-        cwd: bytes,
-        limits: list[tuple[int, int]],
-        files: dict[bytes, bytes],
-    ) -> None:
-        self.argv = argv
-        self.environment = environment
-        self.candidates = candidates
-        self.cwd = cwd
-        self.limits = limits
-        # Put where the program can read them and not change them.
-        self.files = files
-
-    def packed(self) -> bytes:
-        return marshal.dumps({name: getattr(self, name) for name in Request.__slots__})
 
 
 def wait_and_become(jail: Jail, ruleset: int, channel: _socket.socket, take: int) -> NoReturn:

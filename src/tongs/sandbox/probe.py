@@ -72,7 +72,7 @@ class Found:
     scratch_view: bool = False
 
 
-def probe(*, direct: bool, temp_root: str = "/tmp") -> Found:
+def probe(*, direct: bool, native: bool = True, temp_root: str = "/tmp") -> Found:
     """Try the tiers, the best first. `direct` is for a process that has one thread."""
     if sys.platform != "linux":
         return Found("", (Answer("", f"{sys.platform} is not Linux"),))
@@ -83,12 +83,15 @@ def probe(*, direct: bool, temp_root: str = "/tmp") -> Found:
         _furnish(scratch.tmp)
         answers = []
         for tier in TIERS:
-            problem = _tried(tier, scratch.tmp, _LOOK, direct=direct)
+            problem = _tried(tier, scratch.tmp, _LOOK, direct=direct, native=native)
             answers.append(Answer(tier, problem))
             if answers[-1].passing:
                 break  # not a reason to make do with less
             if not problem:
-                return Found(tier, tuple(answers), _has_view(tier, scratch.tmp, direct=direct))
+                view = tier == "namespaces" and not _tried(
+                    tier, scratch.tmp, _SCRATCH, direct=direct, native=native
+                )
+                return Found(tier, tuple(answers), view)
         return Found("", tuple(answers))
     finally:
         scratch.close()
@@ -130,11 +133,7 @@ def _furnish(folder: str) -> None:
             file.write("inside\n")
 
 
-def _has_view(tier: str, folder: str, *, direct: bool) -> bool:
-    return tier == "namespaces" and not _tried(tier, folder, _SCRATCH, direct=direct)
-
-
-def _tried(tier: str, folder: str, script: str, *, direct: bool) -> str:
+def _tried(tier: str, folder: str, script: str, *, direct: bool, native: bool) -> str:
     """What did not hold in one tier; empty if all did."""
     from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - Linux only
 
@@ -144,7 +143,8 @@ def _tried(tier: str, folder: str, script: str, *, direct: bool) -> str:
         write=(os.path.join(folder, "writable"),),
         scratch=(scratch,) if script is _SCRATCH else (),
     )
-    sandbox = create(tier, direct=direct, host=Host(search_path="/usr/bin:/bin"))
+    host = Host(search_path="/usr/bin:/bin", native=native)
+    sandbox = create(tier, direct=direct, host=host)
     try:
         session = sandbox.open(Policy(permissions, Limits(), folder), BlockingWaiter())
         try:

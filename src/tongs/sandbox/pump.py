@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import STDERR, STDOUT, Observer, OutputArrived, Waiter
 from tongs.core.record import dataclass
-from tongs.sandbox import supervisor
+from tongs.sandbox import orders
 from tongs.sandbox.capture import Capture
 from tongs.sandbox.channel import Channel
 from tongs.sandbox.pipes import Pipes
@@ -66,20 +66,20 @@ class Pump:
     @property
     def over(self) -> bool:
         """Whether the supervisor has nothing more to say about this payload."""
-        return self._channel.over or any(said[0] == supervisor.ENDED for said in self._channel.said)
+        return self._channel.over or any(said[0] == orders.ENDED for said in self._channel.said)
 
     @property
     def report(self) -> Report:
         said = {words[0]: words[1:] for words in self._channel.said}
-        ended = said.get(supervisor.ENDED)
-        failed = said.get(supervisor.FAILED)
+        ended = said.get(orders.ENDED)
+        failed = said.get(orders.FAILED)
         reason = b"" if ended is None else b"".join(ended[1:])
         return Report(
-            accepted=supervisor.ACCEPTED in said,
+            accepted=orders.ACCEPTED in said,
             status=None if ended is None else int(ended[0]),
             killed=bool(reason),
-            timed_out=reason == supervisor.ORDERED and self._late,
-            exceeded="" if reason == supervisor.ORDERED else reason.decode(),
+            timed_out=reason == orders.ORDERED and self._late,
+            exceeded="" if reason == orders.ORDERED else reason.decode(),
             failure=None if failed is None else (failed[0], int(failed[1])),
         )
 

@@ -21,7 +21,7 @@ from tongs.core.record import dataclass, field, replace
 from tongs.sandbox import failures
 from tongs.sandbox.capture import Capture
 from tongs.sandbox.channel import Blueprint, Channel, Pool
-from tongs.sandbox.payload import Request
+from tongs.sandbox.orders import Request
 from tongs.sandbox.pipes import Pipes
 from tongs.sandbox.protected import Watch
 from tongs.sandbox.pump import Pump, Report
@@ -121,7 +121,7 @@ class TreeSession:
 
         One after the other: they share a world, and what one leaves running is killed at its end.
         """
-        request = self._request(command).packed()
+        request = self._request(command)
         started = time.monotonic()
         capture = Capture(self._policy.limits.output, self._open_spool)
         try:
@@ -162,7 +162,7 @@ class TreeSession:
             self._proxy = None
 
     async def _supervised(
-        self, command: Command, request: bytes, capture: Capture, observe: Observer
+        self, command: Command, request: Request, capture: Capture, observe: Observer
     ) -> Report:
         channel = self._taken()
         if self._confinement.proxy is not None and self._proxy is None:

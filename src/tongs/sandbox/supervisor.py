@@ -19,6 +19,7 @@ import select
 
 if __package__:
     from tongs.sandbox import confine, kernel, packets, payload, tree, watchdog
+    from tongs.sandbox.orders import ENDED, FAILED, KILL, NAME, ORDERED, READY
 else:
     import confine  # type: ignore[import-not-found,no-redef]  # the same files
     import kernel  # type: ignore[import-not-found,no-redef]
@@ -26,6 +27,14 @@ else:
     import payload  # type: ignore[import-not-found,no-redef]
     import tree  # type: ignore[import-not-found,no-redef]
     import watchdog  # type: ignore[import-not-found,no-redef]
+    from orders import (  # type: ignore[import-not-found,no-redef]
+        ENDED,
+        FAILED,
+        KILL,
+        NAME,
+        ORDERED,
+        READY,
+    )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,26 +42,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from tongs.core.annotations import NoReturn
-    from tongs.sandbox.confine import Jail
+    from tongs.sandbox.orders import Jail
 else:
     import _signal  # the public module builds enums, which costs half an interpreter start
 
 SIGCHLD: int = _signal.SIGCHLD
 SIGTERM: int = _signal.SIGTERM
-
-# What the kernel shows as the name of a supervisor.
-NAME = b"tongs-call"
-
-# What Tongs sends besides requests.
-KILL = payload.KILL
-# What it gets. ACCEPTED: from here on the payload may have run.
-READY = b"R"
-ACCEPTED = payload.ACCEPTED
-FAILED = payload.FAILED
-ENDED = b"E"
-
-# Why a payload had to go; else the name of the limit that its tree has passed.
-ORDERED = b"ordered"
 
 # A supervisor that nobody has used for so long ends itself.
 IDLE = 60_000
@@ -198,7 +193,8 @@ class Supervisor:
         """Wait statuses once the payload is over or has to go, and in this case why."""
         ended: dict[int, int] = {}
         watched = any(self._jail.watched)
-        dog = watchdog.Watchdog(*self._jail.watched, self._members, self._stored)
+        stored = self._stored if self._jail.namespaces else None
+        dog = watchdog.Watchdog(*self._jail.watched, self._members, stored)
         channel = self._channel.fileno()
         # A payload may be over before anybody waits for it, and the signal that said so taken in.
         events = {self._woken: select.POLLIN}
@@ -228,8 +224,6 @@ class Supervisor:
 
     def _stored(self) -> int:
         """What the call keeps in its private root, which is memory, too."""
-        if not self._jail.namespaces:
-            return 0
         facts = os.statvfs("/")
         return (facts.f_blocks - facts.f_bfree) * facts.f_frsize + _shared_memory()
 

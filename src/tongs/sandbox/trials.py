@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from tongs.core.annotations import TYPE_CHECKING, TypeAlias
 from tongs.core.record import dataclass
-from tongs.sandbox import cgroups, confine, kernel, mounts, rights
+from tongs.sandbox import cgroups, confine, kernel, mounts, orders, rights
 from tongs.sandbox.diagnosis import Wrong
 from tongs.sandbox.syscalls import NUMBERS
 
@@ -102,7 +102,7 @@ def _seccomp(ground: Ground) -> str:
 
 def _landlock(ground: Ground) -> str:
     abi = kernel.syscall("landlock_create_ruleset", 0, 0, rights.CREATE_RULESET_VERSION)
-    jail = confine.Jail(abi=abi, rules=[(ground.path("inside"), rights.reading(abi), 0, 0)])
+    jail = orders.Jail(abi=abi, rules=[(ground.path("inside"), rights.reading(abi), 0, 0)])
     try:
         ruleset = confine.make_world(jail, ground.user, ground.group)
         confine.give_up_privileges(jail)
@@ -204,7 +204,7 @@ TRIALS: Mapping[str, tuple[int, Trial]] = {
 
 
 def _enter(ground: Ground, view: tuple[tuple[object, ...], ...]) -> None:
-    jail = confine.Jail(namespaces=_NEW_ROOT, view=view, size=_ROOT_SIZE)
+    jail = orders.Jail(namespaces=_NEW_ROOT, view=view, size=_ROOT_SIZE)
     try:
         confine.make_world(jail, ground.user, ground.group)
     except confine.Failed as failed:

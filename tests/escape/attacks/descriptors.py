@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.escape.attack import DIRECT, FRESH, KERNEL, PLAIN, Attack
+from tests.escape.attack import FORKED, FRESH, KERNEL, PLAIN, Attack
 from tests.escape.scene import Scene
 
 TOPIC = "descriptors"
@@ -110,7 +110,7 @@ ATTACKS = (
         arrange=_left_open,
         evidence=_heard,
         control=PLAIN,
-        launch=DIRECT,
+        launch=FORKED,
     ),
     Attack(
         "descriptors that the fork server has open",
@@ -134,14 +134,14 @@ ATTACKS = (
         "print(dict(os.environ), read('/proc/self/environ'))",
         arrange=_secret_variable,
         control=PLAIN,
-        launch=DIRECT,
+        launch=FORKED,
     ),
     Attack(
         "a secret in the memory of what started the payload",
         "environment",
         PARENTS_MEMORY,
         arrange=_secret_variable,
-        launch=DIRECT,
+        launch=FORKED,
     ),
     Attack(
         "a secret in a key ring",

@@ -3,19 +3,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.unit.sandbox.running import World
+from tests.unit.sandbox.running import MODES, World
 
 
-@pytest.fixture(params=["direct", "server"])
+@pytest.fixture(params=MODES)
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    """The limits back end, forking by itself and through the fork server."""
-    made = World(direct=request.param == "direct")
+    """The limits back end, forking by itself and through either fork server."""
+    made = World.of(request.param)
     yield made
     made.close()
 
 
-@pytest.fixture
-def server() -> Iterator[World]:
-    made = World(direct=False)
+@pytest.fixture(params=["server", "native"])
+def server(request: pytest.FixtureRequest) -> Iterator[World]:
+    made = World.of(request.param)
     yield made
     made.close()

@@ -23,6 +23,7 @@ from tongs.core.execution import (
 )
 from tongs.core.permissions import Limits, Permissions
 from tongs.sandbox import create
+from tongs.sandbox.host import Host
 from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
 
 T = TypeVar("T")
@@ -68,12 +69,18 @@ def without_duration(completed: Completed) -> Completed:
     return replace(completed, duration=0.0)
 
 
+# How processes are started: by a fork of this one, and by the two fork servers.
+MODES = ("direct", "server", "native")
+
+
 @dataclass
 class World:
     """A sandbox of one kind, with everything it opened."""
 
     key: str = "limits"
     direct: bool = True
+    # Whether the compiled fork server is used, which stands in for a direct fork, too.
+    native: bool = False
     loop: bool = False
     temp_root: str = "/tmp"
     spool: SpoolOpener | None = None
@@ -81,10 +88,18 @@ class World:
     _opened: list[Session] = field(default_factory=list)
     _sandbox: Any = None
 
+    @classmethod
+    def of(cls, mode: str, key: str = "limits", **rest: Any) -> World:
+        return cls(key, direct=mode == "direct", native=mode == "native", **rest)
+
     def session(self, limits: Limits | None = None, waiter: Waiter | None = None) -> Session:
         if self._sandbox is None:
             self._sandbox = create(
-                self.key, direct=self.direct, spool=self.spool, temp_root=self.temp_root
+                self.key,
+                direct=self.direct,
+                spool=self.spool,
+                temp_root=self.temp_root,
+                host=Host(native=self.native),
             )
         policy = Policy(self.permissions, limits or Limits(), "/", "call-1")
         chosen = waiter or (LoopWaiter() if self.loop else BlockingWaiter())

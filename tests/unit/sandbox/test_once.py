@@ -17,9 +17,14 @@ from tongs.sandbox import tree
 from tongs.sandbox.waiting import BlockingWaiter
 
 
-@pytest.fixture(params=["limits", "landlock", "namespaces"])
+@pytest.fixture(
+    params=[
+        (mode, key) for mode in ("server", "native") for key in ("limits", "landlock", "namespaces")
+    ],
+    ids="-".join,
+)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    made = World(request.param, direct=False, permissions=Permissions(write=(str(tmp_path),)))
+    made = World.of(*request.param, permissions=Permissions(write=(str(tmp_path),)))
     yield made
     made.close()
 

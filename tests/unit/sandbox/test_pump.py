@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.sandbox.running import World, bash, command, driven, ignore
+from tests.unit.sandbox.running import MODES, World, bash, command, driven, ignore
 
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import STDERR, STDOUT, Event, OutputArrived
@@ -122,7 +122,7 @@ def test_a_spool_that_cannot_be_written_costs_the_tail_and_not_the_call(
     assert completed.lost == completed.stdout_size - 1000
 
 
-@pytest.mark.parametrize("mode", ["direct", "server"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("spooled", ["spooled", "lost"])
 def test_a_hundred_megabytes_of_output_stay_out_of_memory(
     tmp_path: Path, mode: str, spooled: str
@@ -131,7 +131,7 @@ def test_a_hundred_megabytes_of_output_stay_out_of_memory(
 import resource, sys
 from tests.unit.sandbox.running import World, bash
 from tongs.store.spool import Spool
-world = World(direct=sys.argv[1] == "direct")
+world = World.of(sys.argv[1])
 world.spool = Spool(sys.argv[3]) if sys.argv[2] == "spooled" else None
 world.run(bash("head -c 500000 /dev/zero"))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

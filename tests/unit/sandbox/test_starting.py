@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.sandbox.running import World, command
+from tests.unit.sandbox.running import MODES, World, command
 
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command
@@ -218,10 +218,10 @@ def test_tongs_itself_may_have_been_started_without_standard_descriptors(tmp_pat
 import os, sys
 from tests.unit.sandbox.running import World, bash
 for number in range(3): os.close(number)
-completed = World(direct=sys.argv[1] == "direct").run(bash("cat; echo err >&2", stdin=b"in"))
+completed = World.of(sys.argv[1]).run(bash("cat; echo err >&2", stdin=b"in"))
 with open(sys.argv[2], "wb") as file: file.write(completed.stdout + completed.stderr)
 """
-    for mode in ("direct", "server"):
+    for mode in MODES:
         subprocess.run([sys.executable, "-c", program, mode, str(tmp_path / mode)], check=True)
 
         assert (tmp_path / mode).read_bytes() == b"inerr\n"

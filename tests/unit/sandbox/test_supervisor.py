@@ -34,14 +34,17 @@ class Sleeping(BlockingWaiter):
         return await super().ready(watched, timeout)
 
 
+@pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("key", ["limits", "landlock"])
-def test_payload_that_ended_while_its_supervisor_slept_is_reported(key: str) -> None:
-    world, waiter = World(key), Sleeping()
+def test_payload_that_ended_while_its_supervisor_slept_is_reported(key: str, native: bool) -> None:
+    world, waiter = World(key, native=native), Sleeping()
     session = world.session(waiter=waiter)
     others = children()
     session.scratch  # noqa: B018 - this starts the supervisor
     assert poll([(session._channel.fileno(), select.POLLIN)], 10)  # type: ignore[attr-defined]
     (waiter.supervisor,) = {*children()} - {*others}
+    if native:
+        (waiter.supervisor,) = children_of(waiter.supervisor)
     (waiter.payload,) = children_of(waiter.supervisor)
     os.kill(waiter.supervisor, signal.SIGSTOP)
 

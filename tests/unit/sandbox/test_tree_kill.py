@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.unit.sandbox.running import (
     DAEMON,
+    MODES,
     PATH,
     World,
     bash,
@@ -34,7 +35,7 @@ STAYS = DAEMON + "sleep 300"
 TONGS = """
 import sys
 from tests.unit.sandbox.running import DAEMON, World, bash, driven
-session = World(direct=sys.argv[1] == "direct").session()
+session = World.of(sys.argv[1]).session()
 payload = bash(DAEMON + "sleep 300", sys.argv[2])
 driven(session.run(payload, lambda event: print("ready", flush=True)))
 """
@@ -147,7 +148,7 @@ def test_a_daemon_dies_when_the_waiting_is_interrupted(
     assert not is_alive(pid_in(left))
 
 
-@pytest.mark.parametrize("mode", ["direct", "server"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_daemon_dies_when_tongs_does(tmp_path: Path, mode: str, number: int) -> None:
     left = tmp_path / "pid"

@@ -128,6 +128,10 @@ def _verdict(config: Config, found: Examined) -> Iterator[str]:
 def _around(config: Config, found: Examined) -> Iterator[tuple[str, str]]:
     places = config.places
     yield "tongs", f"{__version__}, Python {sys.version.split()[0]}"
+    yield (
+        "fork server",
+        "compiled" if found.native else "in Python, which is slower",
+    )
     if found.state_problem:
         yield "state folder", f"{places.state} cannot be written: {found.state_problem}"
     else:
@@ -183,6 +187,7 @@ def _wire(config: Config, found: Examined) -> dict[str, Any]:
         ],
         "tongs": __version__,
         "python": sys.version.split()[0],
+        "forkServer": "compiled" if found.native else "python",
         "state": {"path": config.places.state, "problem": found.state_problem or None},
         "scratch": {"path": found.scratch, "inUse": found.in_use, "removed": found.removed},
         "config": [
