@@ -53,7 +53,6 @@ class LandlockSandbox(LinuxSandbox):
             raise _no_host_lists(permissions.network)
         roots = found_roots(permissions, self._host)
         _refuse_state(roots, self._host)
-        blueprint = self._blueprint(policy, roots)
         if self._abi < 1:
             # Somebody found it once, and it is gone: without it nothing here confines files.
             raise ToolError(
@@ -80,7 +79,7 @@ class LandlockSandbox(LinuxSandbox):
             not_enforced.append("tree-kill")
         user = os.geteuid()
         return Confinement(
-            blueprint,
+            lambda: self._blueprint(policy, roots),
             limits=lambda: resource_limits(
                 policy.limits, started=threads_of(user) if user else None
             ),
@@ -88,7 +87,7 @@ class LandlockSandbox(LinuxSandbox):
             not_enforced=tuple(not_enforced),
             environment=_ENVIRONMENT,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
-            watch=view.watch_over(roots, policy.project),
+            watch=lambda: view.watch_over(roots, policy.project),
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:

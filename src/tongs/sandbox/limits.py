@@ -34,7 +34,7 @@ class LimitsSandbox(LinuxSandbox):
         # The kernel does not count the processes of root.
         limits = policy.limits
         return Confinement(
-            Blueprint("limits", lambda scratch: Jail(), temp_root=self._temp_root),
+            lambda: Blueprint("limits", lambda scratch: Jail(), temp_root=self._temp_root),
             limits=lambda: resource_limits(limits, started=threads_of(user) if user else None),
             enforced=ALWAYS,
             not_enforced=NOT_ENFORCED if user else (*NOT_ENFORCED, "processes"),

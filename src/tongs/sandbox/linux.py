@@ -38,7 +38,7 @@ class LinuxSandbox(ABC):
         self._temp_root = temp_root
         self._host = host
         self._system: System | None = None
-        self._abi = -1
+        self._asked_abi: int | None = None
         self._jails: dict[Hashable, Jail] = {}
         self._kept: Pool | None = None
         self._places: list[Found | None] = []
@@ -69,13 +69,20 @@ class LinuxSandbox(ABC):
 
     def _known_system(self) -> System:
         """What programs need of this host; looked up again when a part of it was replaced."""
-        from tongs.sandbox import kernel  # noqa: PLC0415 - Linux only
-        from tongs.sandbox.system import system_of  # noqa: PLC0415 - as above
+        from tongs.sandbox.system import system_of  # noqa: PLC0415 - Linux only
 
         if self._system is None or not self._system.current:
             self._system = system_of(self._host)
-            self._abi = kernel.landlock_abi()
         return self._system
+
+    @property
+    def _abi(self) -> int:
+        """The Landlock of this kernel, asked for once; 0 where there is none."""
+        if self._asked_abi is None:
+            from tongs.sandbox import kernel  # noqa: PLC0415 - Linux only
+
+            self._asked_abi = kernel.landlock_abi()
+        return self._asked_abi
 
     def _kept_jail(self, key: Hashable, make: Callable[[], Jail]) -> Jail:
         if key not in self._jails:

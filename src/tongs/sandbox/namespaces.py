@@ -60,7 +60,6 @@ class NamespaceSandbox(LinuxSandbox):
         hosts = permissions.network if not isinstance(permissions.network, bool) else ()
         if hosts:
             _check_hosts(hosts, policy.private_hosts)
-        blueprint = self._blueprint(policy, roots)
         if not self._abi:
             not_enforced.append("landlock")  # the second wall
         # In a user namespace the kernel counts processes for everybody but root.
@@ -75,7 +74,7 @@ class NamespaceSandbox(LinuxSandbox):
         if permissions.network is True:
             not_enforced.append("unix-names")
         return Confinement(
-            blueprint,
+            lambda: self._blueprint(policy, roots),
             # In a user namespace of its own only the call is counted, its supervisor included.
             limits=lambda: resource_limits(policy.limits, started=2),
             enforced=(*ENFORCED, *enforced),
@@ -85,7 +84,7 @@ class NamespaceSandbox(LinuxSandbox):
             environment=_proxy_variables() if hosts else {},
             proxy=_proxy(hosts, policy.private_hosts) if hosts else None,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
-            watch=view.watch_over(roots, policy.project),
+            watch=lambda: view.watch_over(roots, policy.project),
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:

@@ -38,8 +38,8 @@ _KILLED = 9
 class Confinement:
     """What a back end puts around a process, and what it says about that."""
 
-    blueprint: Blueprint
-    # Counted when a process is started: many calls start none.
+    # This and `limits` are asked for when a process is started: many calls start none.
+    blueprint: Callable[[], Blueprint]
     limits: Callable[[], Sequence[tuple[int, int]]]
     enforced: Sequence[str]
     not_enforced: Sequence[str]
@@ -51,8 +51,8 @@ class Confinement:
     # Starts the proxy for a list of hosts on the listening socket of the call.
     proxy: Callable[[int], HostProxy] | None = None
     warnings: Sequence[str] = ()
-    # What has to be as it was when the call is over.
-    watch: Watch | None = None
+    # Begins to look at what has to be as it was when the call is over, before its first process.
+    watch: Callable[[], Watch | None] = lambda: None
 
 
 class TreeSession:
@@ -73,6 +73,8 @@ class TreeSession:
         self._confinement = confinement
         self._spool = spool
         self._spooled = 0
+        self._blueprint: Blueprint | None = None
+        self._watch: Watch | None = None
         self._channel: Channel | None = None
         self._fresh = True
         self._files: dict[bytes, bytes] = {}
@@ -98,13 +100,13 @@ class TreeSession:
     @property
     def warnings(self) -> Sequence[str]:
         refused = [] if self._proxy is None else self._proxy.refusals()
-        watch = self._confinement.watch
+        changed = () if self._watch is None else self._watch.changed()
         return [
             *self._confinement.warnings,
             *(f"network: {line}" for line in refused),
             *(
                 f"{path} was changed while the tool ran; look at it, since it makes others run"
-                for path in (() if watch is None else watch.changed())
+                for path in changed
             ),
         ]
 
@@ -156,7 +158,7 @@ class TreeSession:
             self._pool.give_back(self._channel)
             self._channel = None
             # Not earlier: to make one costs as much as many a call, which would have to share.
-            self._pool.refill(self._confinement.blueprint)
+            self._pool.refill(self._drawn())
         if self._proxy is not None:
             self._proxy.close()
             self._proxy = None
@@ -191,15 +193,21 @@ class TreeSession:
 
     def _taken(self) -> Channel:
         if self._channel is None:
-            self._channel = self._pool.take(self._confinement.blueprint)
+            self._channel = self._pool.take(self._drawn())
         return self._channel
+
+    def _drawn(self) -> Blueprint:
+        if self._blueprint is None:
+            self._blueprint = self._confinement.blueprint()
+            self._watch = self._confinement.watch()
+        return self._blueprint
 
     def _replace(self) -> None:
         assert self._channel is not None
         if self._proxy is not None:
             self._proxy.close()  # it serves the network of the world that is gone
             self._proxy = None
-        self._channel = self._pool.again(self._confinement.blueprint, self._channel)
+        self._channel = self._pool.again(self._drawn(), self._channel)
 
     async def _start_proxy(self, channel: Channel) -> None:
         """The socket comes with the supervisor's first word."""
