@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 
 from tongs.config.environment import base_environment, uses_native
 from tongs.config.places import Places
@@ -16,7 +17,7 @@ from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, World
 from tongs.core.parts import Allowance
 from tongs.core.permissions import Permissions
-from tongs.core.record import dataclass
+from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.policy.permissions import effective
@@ -29,6 +30,8 @@ _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin":
 
 # Until a session gives the call a temporary folder of its own.
 _TEMPORARY = "/tmp"
+# Tools whose allowance is kept in memory.
+_MOST_KEPT = 64
 
 
 def platform() -> str:
@@ -61,49 +64,62 @@ def default_shell(settings: Settings, host: Mapping[str, str]) -> str:
     return "bash" if _on_path("bash", host) else "sh"
 
 
-@dataclass(frozen=True, slots=True)
 class Wiring:
-    """The callables of `pipeline.Parts`, with what they need to know about this place."""
+    """The callables of `pipeline.Parts`, with what they need to know about this place.
 
-    places: Places
-    settings: Settings
-    host: Mapping[str, str]
-    registry: ToolRegistry
-    log: Log
+    `host` is the environment of this process, and must not change any more.
+    """
 
-    @property
-    def place(self) -> Place:
-        places = self.places
-        return Place(places.cwd, places.project, places.home, places.user_folder)
+    def __init__(
+        self,
+        places: Places,
+        settings: Settings,
+        host: Mapping[str, str],
+        registry: ToolRegistry,
+        log: Log,
+    ) -> None:
+        self.place = Place(places.cwd, places.project, places.home, places.user_folder)
+        self._places = places
+        self._settings = settings
+        self._host = host
+        self._registry = registry
+        self._log = log
+        self._platform = platform()
+        self._interpreters = _interpreters(settings, places.home)
+        # Calls share it, so it is not theirs to change.
+        base = MappingProxyType(base_environment(host, _TEMPORARY))
+        self._world = World(self.place, base, self._interpreters, self._platform)
+        # By identity, holding the tool so that the identity cannot be given to another one.
+        self._allowed: dict[int, tuple[Tool, Allowance]] = {}
 
     def sandbox(self, *, single_thread: bool) -> ChosenSandbox:
         from tongs.sandbox.host import Host  # noqa: PLC0415 - listing starts nothing
         from tongs.store.spool import Spool  # noqa: PLC0415 - as above
 
         host = Host(
-            home=self.places.home,
-            state=os.path.realpath(self.places.state),
-            authority=authority(self.places),
-            project=self.places.root,
-            search_path=self.host.get("PATH", os.defpath),
-            programs=tuple(self._interpreters().values()),
-            native=uses_native(self.host),
+            home=self._places.home,
+            state=os.path.realpath(self._places.state),
+            authority=authority(self._places),
+            project=self._places.root,
+            search_path=self._host.get("PATH", os.defpath),
+            programs=tuple(self._interpreters.values()),
+            native=uses_native(self._host),
         )
         return ChosenSandbox(
-            self.settings.enforcement,
+            self._settings.enforcement,
             host,
             direct=single_thread,
-            spool=Spool(os.path.join(self.places.state, "spool")),
-            state=self.places.state,
+            spool=Spool(os.path.join(self._places.state, "spool")),
+            state=self._places.state,
         )
 
     def find(self, call: ToolCall, scope: Scope) -> Tool:
-        tool = self.registry.get(call.name, scope)
-        if tool.platforms and platform() not in tool.platforms:
+        tool = self._registry.get(call.name, scope)
+        if tool.platforms and self._platform not in tool.platforms:
             raise ToolError(
                 ErrorCode.UNSUPPORTED_PLATFORM,
                 f"{tool.name} was not run: it is for {', '.join(tool.platforms)},"
-                f" this is {platform()}",
+                f" this is {self._platform}",
             )
         return tool
 
@@ -121,46 +137,47 @@ class Wiring:
         return checked
 
     def allow(self, call: ToolCall, tool: Tool) -> Allowance:
+        if call.caller.ceiling is not None:
+            return self._allowance(call, tool)
+        known = self._allowed.get(id(tool))
+        if known is None:
+            if len(self._allowed) >= _MOST_KEPT:
+                self._allowed.clear()
+            known = self._allowed[id(tool)] = (tool, self._allowance(call, tool))
+        return known[1]
+
+    def _allowance(self, call: ToolCall, tool: Tool) -> Allowance:
         name = "" if tool.private else tool.name
-        grants = self.settings.tools.get(name)
+        grants = self._settings.tools.get(name)
         permissions = effective(tool, call, self.place, grants)
         return Allowance(
             permissions=permissions,
-            limits=self.settings.limits_for(name, tool.limits),
-            timeout=self.settings.timeout_for(name, tool.timeout),
+            limits=self._settings.limits_for(name, tool.limits),
+            timeout=self._settings.timeout_for(name, tool.timeout),
             secrets=self._secrets(permissions, tool),
             environment=self._granted(grants.environment) if grants else {},
-            private_hosts=self.settings.private_hosts,
+            private_hosts=self._settings.private_hosts,
         )
 
     def world(self, tool: Tool, allowance: Allowance) -> World:
-        environment = {
-            **base_environment(self.host, _TEMPORARY),
-            **allowance.environment,
-            **allowance.secrets,
-        }
-        return World(self.place, environment, self._interpreters(), platform())
+        own = {**allowance.environment, **allowance.secrets}
+        if not own:
+            return self._world
+        return replace(self._world, environment={**self._world.environment, **own})
 
     def unexpected(self, error: Exception) -> ToolError:
-        mark = self.log.traceback(error)
+        mark = self._log.traceback(error)
         return ToolError(
             ErrorCode.INTERNAL_ERROR,
             f"something in Tongs itself went wrong ({type(error).__name__}), id {mark}",
-            details={"id": mark, "log": self.log.path},
-            hint=f"please report it with the lines of {self.log.path} that start at id={mark}",
+            details={"id": mark, "log": self._log.path},
+            hint=f"please report it with the lines of {self._log.path} that start at id={mark}",
         )
-
-    def _interpreters(self) -> dict[str, str]:
-        home = self.places.home
-        return {
-            name: home + program[1:] if program.startswith("~/") else program
-            for name, program in self.settings.interpreters.items()
-        }
 
     def _granted(self, environment: Mapping[str, str | None]) -> dict[str, str]:
         """`envs` of the config: a text sets the variable, null lets the tool inherit it."""
         granted = {
-            name: self.host.get(name) if value is None else value
+            name: self._host.get(name) if value is None else value
             for name, value in environment.items()
         }
         return {name: value for name, value in granted.items() if value is not None}
@@ -169,7 +186,7 @@ class Wiring:
         missing = [
             secret.name
             for secret in permissions.secrets
-            if secret.required and not self.host.get(secret.name)
+            if secret.required and not self._host.get(secret.name)
         ]
         if missing:
             raise ToolError(
@@ -179,7 +196,15 @@ class Wiring:
                 hint=f"export {missing[0]}=… and run it again",
             )
         names = [secret.name for secret in permissions.secrets]
-        return {name: self.host[name] for name in names if name in self.host}
+        return {name: self._host[name] for name in names if name in self._host}
+
+
+def _interpreters(settings: Settings, home: str) -> Mapping[str, str]:
+    found = {
+        name: home + program[1:] if program.startswith("~/") else program
+        for name, program in settings.interpreters.items()
+    }
+    return MappingProxyType(found)
 
 
 def _right_call(tool: Tool, violations: Sequence[Mapping[str, Any]]) -> str:
