@@ -10,6 +10,7 @@ Only what Tongs uses is there: `frozen`, `slots`, `eq`, defaults, factories, `__
 
 from __future__ import annotations
 
+from _operator import attrgetter  # the public module is another file to find
 from collections.abc import Callable
 
 from tongs.core.annotations import TYPE_CHECKING, Any
@@ -107,10 +108,12 @@ _NOT_COPIED = ("__dict__", "__weakref__")
 
 
 def _replace(instance: Any, /, **changes: Any) -> Any:
-    for name in instance.__match_args__:
-        if name not in changes:
-            changes[name] = getattr(instance, name)
-    return instance.__class__(**changes)
+    names, values = instance.__match_args__, [*_values(instance)]
+    for name, value in changes.items():
+        if name not in names:
+            raise TypeError(f"{instance.__class__.__qualname__} has no field {name!r}")
+        values[names.index(name)] = value
+    return instance.__class__(*values)
 
 
 def _checked(name: str, default: Any) -> Any:
@@ -151,8 +154,19 @@ def _compiled_init(cls: Any, frozen: bool) -> Any:
     return init
 
 
+# By class; made when it is first needed, since most classes never are compared.
+_getters: dict[type, Callable[[Any], Any]] = {}
+
+
 def _values(instance: Any) -> tuple[Any, ...]:
-    return tuple([getattr(instance, name) for name in instance.__match_args__])
+    get = _getters.get(instance.__class__)
+    if get is None:
+        names = instance.__match_args__
+        if len(names) < 2:  # for one name it would give no tuple
+            return tuple([getattr(instance, name) for name in names])
+        get = _getters[instance.__class__] = attrgetter(*names)
+    values: tuple[Any, ...] = get(instance)
+    return values
 
 
 def _equal(self: Any, other: Any) -> Any:

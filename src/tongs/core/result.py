@@ -35,8 +35,10 @@ class ToolResult:
                 if self.success
                 else "ToolResult: success=False needs an error"
             )
-        object.__setattr__(self, "success", succeeded)
-        object.__setattr__(self, "warnings", tuple(self.warnings))
+        if self.success is None:
+            object.__setattr__(self, "success", succeeded)
+        if type(self.warnings) is not tuple:
+            object.__setattr__(self, "warnings", tuple(self.warnings))
 
     @property
     def ok(self) -> bool:
