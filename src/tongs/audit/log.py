@@ -49,6 +49,7 @@ class AuditLog:
         self._files: dict[str, int] = {}
         self._opening = allocate_lock()
         self._warn = warn
+        self._last = (0, "")
 
     def created(self, name: str, creator: str, permissions: Permissions | None) -> None:
         wire = None if permissions is None else permissions.to_wire()
@@ -96,19 +97,27 @@ class AuditLog:
 
     def _append(self, event: str, **fields: Any) -> list[str]:
         trouble = []
-        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
         words = [f"{key}={_value(value)}" for key, value in fields.items() if value is not None]
-        line = f"[{moment}] {event} {' '.join(words)}\n".encode("utf-8", "backslashreplace")
+        line = f"[{self._moment()}] {event} {' '.join(words)}\n"
+        written = line.encode("utf-8", "backslashreplace")
         for path in list(self._paths):
             try:
                 # One write of one line to an O_APPEND file: lines of several processes never mix.
-                os.write(self._open(path), line)
+                os.write(self._files.get(path) or self._open(path), written)
             except OSError as error:
                 with suppress(ValueError):  # another thread was faster
                     self._paths.remove(path)
                 trouble.append(f"the audit log {path} cannot be written: {error.strerror}")
                 self._warn(trouble[-1])
         return trouble
+
+    def _moment(self) -> str:
+        second, text = self._last
+        now = int(time.time())
+        if now != second:
+            text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+            self._last = (now, text)
+        return text
 
     def _open(self, path: str) -> int:
         with self._opening:
@@ -150,6 +159,8 @@ def _value(value: Any) -> str:
 def _nested(value: Any, depth: int = 0) -> str:
     if depth > _DEEPEST:
         return '"\\u2026"'
+    if type(value) is int:
+        return int.__repr__(value)
     if isinstance(value, str):
         if len(value) > _LONGEST_TEXT:
             value = f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
@@ -163,4 +174,5 @@ def _nested(value: Any, depth: int = 0) -> str:
 
 
 def _key(key: str) -> str:
-    return key if _PLAIN_KEY.match(key) else json.dumps(key)
+    plain = (key.isascii() and key.isidentifier()) or _PLAIN_KEY.match(key)
+    return key if plain else json.dumps(key)
