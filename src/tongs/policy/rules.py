@@ -17,6 +17,7 @@ from tongs.core.record import dataclass
 from tongs.core.tool import Level, Tool, Trust
 
 _LEVELS = {level.value: level for level in Level}
+_SELECTED_LEVELS = {f"tool:{level.value}": level for level in Level}
 
 
 class Rule(Protocol):
@@ -37,7 +38,7 @@ class Selector:
 
     @property
     def level(self) -> Level | None:
-        return _LEVELS.get(self._tag or "")
+        return _SELECTED_LEVELS.get(self.text)
 
     def names(self, tool: Tool) -> bool:
         """Whoever writes a tool also names its private helpers: such a name stands for nothing."""

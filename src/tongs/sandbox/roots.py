@@ -60,8 +60,13 @@ class Roots:
         return found[-1] if found else None
 
 
+_NONE = Roots()
+
+
 def found_roots(permissions: Permissions, host: Host) -> Roots:
     """The roots of these permissions. Raises ToolError for what cannot be granted to anybody."""
+    if not permissions.readable:
+        return _NONE
     modes: dict[str, int] = {}
     for mode, paths in (
         (READ, permissions.read),

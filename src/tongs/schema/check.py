@@ -81,7 +81,8 @@ def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
     if not isinstance(properties, _OBJECT):
         return filled
     for name, rule in properties.items():
-        if not isinstance(rule, _OBJECT):
+        # In a scalar nothing can be absent.
+        if type(filled.get(name, ...)) in _SCALARS or not isinstance(rule, _OBJECT):
             continue
         if name in filled:
             filled[name] = with_defaults(rule, filled[name])

@@ -68,7 +68,7 @@ def not_json(value: Any, max_depth: int) -> list[Violation]:
             for key, entry in item.items():
                 if not isinstance(key, str) or not _is_text(key):
                     found.append(Violation(path, f"has a key that is no text: {key!a}", "json"))
-                elif type(entry) not in _HARMLESS:
+                elif type(entry) not in _HARMLESS and not (type(entry) is str and _is_text(entry)):
                     waiting.append(((*path, key), entry))
         elif isinstance(item, list | tuple):
             waiting.extend(((*path, n), entry) for n, entry in enumerate(item))
