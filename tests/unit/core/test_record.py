@@ -97,6 +97,8 @@ def test_replace_makes_a_changed_copy() -> None:
     assert before.moved() == Point(2, tags=["a"])
     assert before == Point(1, tags=["a"])
     assert dataclasses.replace(before, y=5) == Point(1, 5, ["a"])
+    with pytest.raises(TypeError, match="Point has no field 'z'"):
+        replace(before, z=3)  # type: ignore[call-arg]  # what is tested
 
 
 def test_post_init_runs_last() -> None:
