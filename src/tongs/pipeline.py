@@ -243,10 +243,10 @@ def _with_walls(result: ToolResult, session: Session, enforcement: str) -> ToolR
         "enforced": list(session.enforced),
         "notEnforced": list(session.not_enforced),
     }
-    warnings = [*result.warnings, *session.warnings]
+    warnings = (*result.warnings, *session.warnings)
     if enforcement != "strict":
         walls["enforcement"] = enforcement
-        warnings.append(f"security.enforcement is {enforcement}: the walls may not stand")
+        warnings += (f"security.enforcement is {enforcement}: the walls may not stand",)
     return replace(result, warnings=warnings, metadata={**result.metadata, **walls})
 
 

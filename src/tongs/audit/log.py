@@ -29,6 +29,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
 
 # One for all: `json.dumps` with an option makes an encoder for each value.
 _encode = json.JSONEncoder(default=str).encode
+_quoted = json.encoder.encode_basestring_ascii
 
 # In this order: asking the abstract class is slow.
 _OBJECT = (dict, Mapping)
@@ -164,7 +165,7 @@ def _nested(value: Any, depth: int = 0) -> str:
     if isinstance(value, str):
         if len(value) > _LONGEST_TEXT:
             value = f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
-        return json.encoder.encode_basestring_ascii(value)
+        return _quoted(value)
     if isinstance(value, _OBJECT):
         pairs = [f"{_key(str(key))}:{_nested(item, depth + 1)}" for key, item in value.items()]
         return "{" + ",".join(pairs) + "}"
