@@ -57,13 +57,26 @@ def kill_tree(spare: Collection[int] = ()) -> dict[int, int]:
         # From the top each time: an orphan of a process that just ended is a child of this one.
         while fresh := descendants(ours(), children) - stopped:
             _signal_all(fresh, _signal.SIGSTOP)
-            stopped |= fresh
+            # What is over is buried now, or every look would be longer than the one before. Its
+            # number can be given to another process, so it is no longer one of the stopped.
+            stopped = (stopped | fresh) - _buried(ours(), ended, os.WNOHANG)
         _signal_all(stopped, _signal.SIGKILL)
-        for root in ours():
-            try:  # noqa: SIM105 - as above
-                ended[root] = os.waitpid(root, 0)[1]
-            except ChildProcessError:
-                pass
+        # One that was born meanwhile has not been killed: it is the next round's.
+        _buried([pid for pid in ours() if pid in stopped], ended, 0)
+
+
+def _buried(pids: Iterable[int], ended: dict[int, int], flags: int) -> set[int]:
+    """Wait for these children; those that were over."""
+    over = set()
+    for pid in pids:
+        try:
+            waited, status = os.waitpid(pid, flags)
+        except ChildProcessError:
+            continue
+        if waited:
+            ended[pid] = status
+            over.add(pid)
+    return over
 
 
 def reap(ended: dict[int, int]) -> bool:

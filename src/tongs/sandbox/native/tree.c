@@ -118,8 +118,12 @@ static unsigned char *no_marks(void) {
     return marks;
 }
 
+static int is_marked(const unsigned char *marks, pid_t pid) {
+    return pid <= 0 || pid > MOST_PIDS || marks[pid / 8] & (1 << pid % 8);
+}
+
 static int is_new(unsigned char *marks, pid_t pid) {
-    if (pid <= 0 || pid > MOST_PIDS || marks[pid / 8] & (1 << pid % 8))
+    if (is_marked(marks, pid))
         return 0;
     marks[pid / 8] = (unsigned char)(marks[pid / 8] | 1 << pid % 8);
     return 1;
@@ -188,6 +192,26 @@ static size_t stop_more(const struct pids *spare, unsigned char *stopped, struct
     return all->count - before;
 }
 
+/* Bury what is over already, or every look would be longer than the one before. A number that was
+ * buried can be given to another process, so it is no longer one of the stopped. */
+static void bury_some(const struct pids *spare, unsigned char *stopped, struct pids *all, on_end ended) {
+    struct pids roots = ours(spare);
+    size_t kept = 0;
+    for (size_t i = 0; i < roots.count; i++) {
+        pid_t pid = roots.at[i];
+        int status;
+        if (waitpid(pid, &status, WNOHANG) > 0) {
+            ended(pid, status);
+            stopped[pid / 8] = (unsigned char)(stopped[pid / 8] & ~(1 << pid % 8));
+        }
+    }
+    for (size_t i = 0; i < all->count; i++)
+        if (is_marked(stopped, all->at[i]))
+            all->at[kept++] = all->at[i];
+    all->count = kept;
+    free(roots.at);
+}
+
 /* Everything is stopped before anything is killed, since a process that sees its child die could
  * start another. */
 static void kill_found(const struct pids *spare, on_end ended) {
@@ -195,18 +219,19 @@ static void kill_found(const struct pids *spare, on_end ended) {
     struct pids all = {0};
     /* From the top each time: an orphan of a process that just ended is a child of this one. */
     while (stop_more(spare, stopped, &all))
-        ;
+        bury_some(spare, stopped, &all, ended);
     for (size_t i = 0; i < all.count; i++)
         kill(all.at[i], SIGKILL);
-    free(all.at);
-    free(stopped);
     struct pids roots = ours(spare);
     for (size_t i = 0; i < roots.count; i++) {
         int status;
-        if (waitpid(roots.at[i], &status, 0) > 0)
+        /* One that was born meanwhile has not been killed: it is the next round's. */
+        if (is_marked(stopped, roots.at[i]) && waitpid(roots.at[i], &status, 0) > 0)
             ended(roots.at[i], status);
     }
     free(roots.at);
+    free(all.at);
+    free(stopped);
 }
 
 void kill_tree(const struct pids *spare, on_end ended) {
