@@ -29,6 +29,7 @@ FOLDER = SANDBOX / "native"
 # so, an ordinary one will do.
 KINDS = (["-static-pie", "-fPIE"], ["-pie", "-fPIE"])
 FLAGS = ["-std=c11", "-O2", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]
+FLAGS += ["-Wl,-z,relro,-z,now"]
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 
 
@@ -63,9 +64,10 @@ def build(*, strict: bool = False) -> str:
         except OSError as error:
             return f"{compiler[0]}: {error.strerror}"
         if done.returncode == 0:
+            made.chmod(0o755)
             made.replace(target)
             return ""
-        problem = problem or done.stderr
+        problem = problem or done.stderr or f"{compiler[0]} ended with {done.returncode}"
     return problem
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread  # the public modules are ones that a command line never needs
 import _weakref
 import contextlib
+import errno
 import marshal
 import os
 import sys
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from tongs.sandbox.launch import Launched
 
+# Want of memory, processes or descriptors: nothing that another program would not meet.
+_PASSING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "forkserver.py")
 
 
@@ -78,10 +81,15 @@ class ForkServer:
         return True
 
     def _is_alive(self) -> bool:
+        if self._requests is None:
+            return False
         try:
-            return self._requests is not None and os.waitpid(self._pid, os.WNOHANG)[0] == 0
+            over, status = os.waitpid(self._pid, os.WNOHANG)
         except ChildProcessError:
             return False
+        if over and os.WIFEXITED(status) and os.WEXITSTATUS(status):
+            self._program = ""  # it was not killed: it cannot work here
+        return over == 0
 
     def _start(self) -> None:
         ours, theirs = packets.pair()
@@ -106,7 +114,9 @@ class ForkServer:
         if self._program:
             try:
                 return os.posix_spawn(self._program, [self._program], {}, file_actions=actions)
-            except OSError:
+            except OSError as error:
+                if error.errno in _PASSING:
+                    raise
                 # Built for another machine, or on a file system that runs no programs.
                 self._program = ""
         words = [sys.executable, "-I", "-S", _PROGRAM]

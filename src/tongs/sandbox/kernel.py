@@ -108,6 +108,8 @@ def clone(flags: int) -> int:
 
 def open_path(path: bytes) -> int:
     """A descriptor that stands for what lies at `path`, where no part of it is a link."""
+    if b"\0" in path:
+        raise OSError(22, "a path cannot hold a NUL")  # the kernel would open what is before it
     how = (os.O_PATH | os.O_CLOEXEC).to_bytes(8, "little") + bytes(8)
     how += (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS).to_bytes(8, "little")
     return syscall("openat2", AT_FDCWD, path + b"\0", how, len(how))

@@ -63,13 +63,17 @@ def enter(view: Sequence[tuple[Any, ...]], size: int) -> None:
     # The old root lies over the new one now; from here on it is gone for good.
     kernel.syscall("umount2", b".\0", _MNT_DETACH)
     os.chdir("/")
+    # Nobody may come back by a descriptor of outside.
+    for descriptor in (root.descriptor, *sources.values()):
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 class Root:
     """The new root while it is being furnished."""
 
     def __init__(self, descriptor: int) -> None:
-        self._root = descriptor
+        self.descriptor = descriptor
         self._device = os.fstat(descriptor).st_dev
 
     def bind(self, source: int, _path: bytes, target: bytes, flags: int, *_identity: int) -> None:
@@ -159,7 +163,7 @@ class Root:
 
     def _existing(self, target: bytes) -> int:
         """A descriptor of what is there, through no link; -1 where there is nothing."""
-        here = os.dup(self._root)
+        here = os.dup(self.descriptor)
         for name in target.strip(b"/").split(b"/"):
             try:
                 above, here = here, os.open(name, _HANDLE, dir_fd=here)
@@ -177,7 +181,7 @@ class Root:
 
         Never made in something that is bound: a link in there could lead anywhere.
         """
-        here = os.dup(self._root)
+        here = os.dup(self.descriptor)
         names = [name for name in target.split(b"/") if name]
         for number, name in enumerate(names, 1):
             is_folder = folder or number < len(names)

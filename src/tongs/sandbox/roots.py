@@ -103,6 +103,8 @@ def _without_repeats(entries: list[Root]) -> list[Root]:
 
 
 def _check(path: str, mode: int, host: Host) -> None:
+    if "\0" in path:
+        raise _refused(mode, path.replace("\0", "\\0"), "a path cannot hold a NUL")
     if path == "/":
         raise _refused(mode, path, "the whole file system", "name the folders that are needed")
     if inside(path, "/proc"):

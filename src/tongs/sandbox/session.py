@@ -233,6 +233,8 @@ class TreeSession:
             environment[os.fsencode(name)] = os.fsencode(value)
         if any("\0" in word for word in command.argv):
             raise failures.unusable(command, "an argument contains a NUL character")
+        if "\0" in command.cwd:
+            raise failures.unusable(command, "its working directory contains a NUL character")
         argv = [os.fsencode(word) for word in command.argv]
         path = environment.get(b"PATH", os.fsencode(os.defpath))
         files, self._files = self._files, {}

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.unit.sandbox.running import World, command, is_alive
+from tests.unit.sandbox.running import MODES, World, command, is_alive
 
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.permissions import Permissions
 from tongs.sandbox import KEYS, compiled, mounts, orders, packets
 from tongs.sandbox.forkclient import ForkServer
 
@@ -140,6 +142,52 @@ def test_where_it_cannot_be_started_the_one_in_python_is(tmp_path: Path) -> None
         assert packets.receive(ours)[0] == orders.READY
     assert os.readlink(f"/proc/{server._pid}/exe") == os.path.realpath(sys.executable)
     assert launched.packed(orders.Request([b"true"], {}, [], b"/", [], {}))[:1] != b"l"
+    server.close()
+
+
+def test_where_it_ends_at_once_the_one_in_python_takes_over() -> None:
+    world = World.of("native")
+    world.session()
+    world.fork_server._program = "/bin/false"
+
+    completed = world.run(command("echo", "hi"))
+    world.close()
+
+    assert completed.stdout == b"hi\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_directory_with_a_nul_is_refused(mode: str, key: str) -> None:
+    world = World.of(mode, key)
+
+    with pytest.raises(ToolError) as caught:
+        world.run(command("pwd", cwd="/usr\0/x"))
+    world.close()
+
+    assert caught.value.code == ErrorCode.EXECUTION_ERROR
+
+
+@pytest.mark.parametrize("key", ["namespaces", "landlock"])
+@pytest.mark.parametrize("path", ["/proc\0x", "/\0x", "/usr\0"])
+def test_a_granted_path_with_a_nul_is_refused(key: str, path: str) -> None:
+    world = World.of("native", key, permissions=Permissions(read=(path,)))
+
+    with pytest.raises(ToolError) as caught:
+        world.run(command("true"))
+    world.close()
+
+    assert caught.value.code == ErrorCode.PERMISSION_DENIED
+
+
+def test_an_order_with_a_nul_in_a_path_starts_nothing() -> None:
+    jail = orders.Jail(abi=7, rules=[(b"/usr\0x", 4, 0, 0)])
+    server = ForkServer(compiled.program())
+    with pair() as (ours, theirs):
+        server.launch(jail, theirs.fileno(), ())
+        theirs.close()
+
+        assert packets.receive(ours) == (None, [])
     server.close()
 
 

@@ -56,8 +56,8 @@ static struct step *read_view(struct reader *from, size_t *count) {
     struct step *view = fresh(*count, sizeof *view);
     for (size_t i = 0; i < *count; i++) {
         view[i].kind = (enum kind)wire_number(from);
-        view[i].source = wire_text(from);
-        view[i].target = wire_text(from);
+        view[i].source = view[i].kind == PLAIN_FILE ? wire_text(from) : wire_path(from);
+        view[i].target = wire_path(from);
         view[i].number = wire_number(from);
         view[i].device = (dev_t)wire_number(from);
         view[i].inode = (ino_t)wire_number(from);
@@ -70,7 +70,7 @@ static void read_rules(struct reader *from, struct jail *jail) {
     jail->rules = larger(jail->rules, jail->rule_count + count, sizeof *jail->rules);
     for (; count; count--) {
         struct rule *rule = &jail->rules[jail->rule_count++];
-        rule->path = wire_text(from);
+        rule->path = wire_path(from);
         rule->mask = (uint64_t)wire_number(from);
         rule->device = (dev_t)wire_number(from);
         rule->inode = (ino_t)wire_number(from);
@@ -90,7 +90,7 @@ static struct jail read_jail(struct reader *from) {
     jail.restrict_flags = wire_number(from);
     read_rules(from, &jail);
     jail.filter = wire_text(from);
-    jail.files = wire_text(from);
+    jail.files = wire_path(from);
     jail.proxy = wire_number(from) != 0;
     jail.memory = wire_number(from);
     jail.processes = wire_number(from);

@@ -30,6 +30,8 @@ struct reader {
 
 int64_t wire_number(struct reader *from);
 struct text wire_text(struct reader *from);
+/* A text without a NUL in it: the kernel would read less than Tongs has checked. */
+struct text wire_path(struct reader *from);
 size_t wire_list(struct reader *from);
 /* Texts as the kernel wants arguments and variables. */
 char **wire_words(struct reader *from);

@@ -75,7 +75,7 @@ static struct request parsed(struct reader from) {
     request.words = wire_words(&from);
     request.environment = wire_words(&from);
     request.candidates = wire_words(&from);
-    request.cwd = wire_text(&from);
+    request.cwd = wire_path(&from);
     request.limit_count = wire_list(&from);
     request.limits = fresh(request.limit_count, sizeof *request.limits);
     for (size_t i = 0; i < request.limit_count; i++)
@@ -83,7 +83,7 @@ static struct request parsed(struct reader from) {
     request.file_count = wire_list(&from);
     request.files = fresh(request.file_count, sizeof *request.files);
     for (size_t i = 0; i < request.file_count; i++)
-        request.files[i] = wire_text(&from);
+        request.files[i] = i % 2 ? wire_text(&from) : wire_path(&from);
     if (from.bad) {
         errno = EPROTO;
         failed();

@@ -55,6 +55,13 @@ struct text wire_text(struct reader *from) {
     return text;
 }
 
+struct text wire_path(struct reader *from) {
+    struct text text = wire_text(from);
+    if (memchr(text.at, 0, text.size))
+        from->bad = 1;
+    return text;
+}
+
 size_t wire_list(struct reader *from) {
     uint32_t count = length(from, 'l');
     /* No value takes less than a letter and a length: nobody is made to allocate without end. */
@@ -69,6 +76,6 @@ char **wire_words(struct reader *from) {
     size_t count = wire_list(from);
     char **words = fresh(count + 1, sizeof *words);
     for (size_t i = 0; i < count; i++)
-        words[i] = (char *)wire_text(from).at;
+        words[i] = (char *)wire_path(from).at;
     return words;
 }
