@@ -73,6 +73,7 @@ test: $(STAMP) programs native ## run the tests, except those marked `full`
 test-full: $(STAMP) programs native ## run every test, and keep what came of the long ones and of the attacks in bench/
 	$(PYTEST) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -p tests.escape.table $(ARGS) tests/escape
+	TONGS_NATIVE=0 $(PYTEST) $(ARGS) tests/escape
 
 # The parts that decide and that touch a value are covered to the last branch.
 WHOLE := src/tongs/core/*,src/tongs/policy/*,src/tongs/template/*,src/tongs/pipeline.py,src/tongs/output.py
