@@ -55,11 +55,15 @@ class Catalogue:
 
     def entry(self, name: str, scope: Scope = Scope.ANY) -> Entry:
         """What a name stands for, usable or not; ToolError if there is nothing."""
-        try:
-            return find(list(self._all(name.rpartition(":")[2])), name, scope)
-        except ToolError as error:
-            if error.code is not ErrorCode.TOOL_NOT_FOUND:
-                raise
+        short = name.rpartition(":")[2]
+        for place in SEARCH_ORDER:
+            # Nobody looks further than the first scope that has the name.
+            if scope.covers(place) and (here := list(self._in_scope(place, short))):
+                try:
+                    return find(here, name, place)
+                except ToolError as error:
+                    if error.code is not ErrorCode.TOOL_NOT_FOUND:
+                        raise
         everything = list(self._all())
         # Models know executables by a prefix (seed 003); a tool whose own name has it comes first.
         plain = name.removeprefix("custom_tool_")
@@ -153,9 +157,12 @@ class Catalogue:
     def _all(self, name: str | None = None) -> Iterator[Entry]:
         """Every definition; with `name` at least those that have it."""
         for scope in SEARCH_ORDER:
-            for folder, family in self._places.tool_folders(scope):
-                yield from self._folder(folder, family, scope, name)
-        for given in self._loaded:
+            yield from self._in_scope(scope, name)
+
+    def _in_scope(self, scope: Scope, name: str | None) -> Iterator[Entry]:
+        for folder, family in self._places.tool_folders(scope):
+            yield from self._folder(folder, family, scope, name)
+        for given in self._loaded if scope is Scope.LOCAL else ():
             path = os.path.abspath(given)
             if os.path.isdir(path):
                 yield from self._folder(path, "tongs", Scope.LOCAL, name)

@@ -228,14 +228,14 @@ class _Explaining:
     def _protected(self, permissions: Permissions) -> list[str]:
         from tongs.sandbox.roots import found_roots  # noqa: PLC0415 - starts nothing
         from tongs.sandbox.system import system_of  # noqa: PLC0415 - as above
-        from tongs.sandbox.view import protected  # noqa: PLC0415 - as above
+        from tongs.sandbox.view import Held  # noqa: PLC0415 - as above
 
         host = self._sandbox.host
         try:
             roots = found_roots(permissions, host)
         except ToolError:
             return []  # said elsewhere: the tool cannot be run with these
-        held = protected(roots, system_of(host), host, self._place.root)
+        held = Held(roots, self._place.root).protected(system_of(host), host)
         return [path for path, identity in held if identity is not None]
 
     def _changes(self, permissions: Permissions, limits: Limits) -> Iterator[Change]:

@@ -9,6 +9,7 @@ only what an interpreter loads cheaply.
 
 from __future__ import annotations
 
+import _thread
 import errno
 import fcntl
 import os
@@ -27,6 +28,8 @@ _PATIENCE, _PAUSE = 100, 2
 # How often what is killed one by one is looked at again.
 _ROUNDS = 20
 _SIGKILL = 9
+# How many groups wait to be used again, and how many of them are looked at for one.
+_MOST_IDLE, _LOOKS = 64, 4
 # More than any kernel can number, and the most it lets one ask for.
 _MOST_PROCESSES = 2**22
 # What the probe asks for: more than the forked copy of any process of ours holds by itself.
@@ -62,6 +65,9 @@ class Group:
         # Held while the group is in use, so that nobody takes it for a leftover.
         self._locks: list[int] = []
         self._before = (0, 0)
+        self._held_to: tuple[int, int] | None = None
+        # Where it goes when its call is over.
+        self.home: Groups | None = None
 
     @classmethod
     def create(cls, found: Found, memory: int, processes: int) -> Group:
@@ -94,7 +100,14 @@ class Group:
         return memory, processes
 
     def limit(self, memory: int, processes: int) -> None:
-        """Set the limits, also of a group that has had others."""
+        """Set the limits, also of a group that has had others, and count anew."""
+        if self._held_to != (memory, processes):
+            self._held_to = None
+            self._set(memory, processes)
+            self._held_to = (memory, processes)
+        self._before = self._counted()
+
+    def _set(self, memory: int, processes: int) -> None:
         if self._memory and self._version == 2:
             _write(f"{self._memory}/memory.max", b"%d" % memory)
             # A call that lost one of its processes is of no use to anybody.
@@ -104,7 +117,6 @@ class Group:
             self._limit_with_swap(b"%d" % memory)
         if self._pids:
             _write(f"{self._pids}/pids.max", b"%d" % min(processes, _MOST_PROCESSES))
-        self._before = self._counted()
 
     def _limit_with_swap(self, memory: bytes) -> None:
         """Version 1 counts memory, and memory and swap; the first may never be above the second."""
@@ -136,6 +148,13 @@ class Group:
             found.update(map(int, _read(path).split()))
         return sorted(found)
 
+    def is_empty(self) -> bool:
+        """Whether it is there and nobody is in it."""
+        try:
+            return not any(_content(path) for path in self.procs)
+        except OSError:
+            return False
+
     def kill(self) -> None:
         """Kill all of it: at once where the kernel can, else one by one, new ones too."""
         if any(_write_if_there(f"{folder}/cgroup.kill", b"1") for folder in self._folders):
@@ -149,12 +168,71 @@ class Group:
                 except OSError:
                     pass  # gone
 
+    def leave(self) -> None:
+        """Its call is over: it waits for the next one, or is removed."""
+        if self.home is None:
+            self.close()
+        else:
+            self.home.give(self)
+
     def close(self, patience: int = _PATIENCE) -> bool:
         """Remove it; False where a process of it lives on after so many milliseconds."""
         gone = [_removed(folder, patience) for folder in self._folders]
         while self._locks:
             os.close(self._locks.pop())
         return all(gone)
+
+
+class Groups:
+    """Groups that are used again: to make and remove one costs the kernel more than many a call."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._idle: list[Group] = []
+        self._lock = _thread.allocate_lock()
+        self._owner = os.getpid()
+
+    def take(self, memory: int, processes: int) -> Group:
+        """A group with these limits and nobody in it. Raises OSError where none can be made."""
+        for _ in range(_LOOKS):
+            if (group := self._oldest()) is None:
+                break
+            if group.is_empty():
+                try:
+                    group.limit(memory, processes)
+                except OSError:
+                    group.close(patience=0)  # somebody has removed it
+                else:
+                    return group
+            else:
+                self.give(group)  # its last process is just going
+        made = Group.create(self._found, memory, processes)
+        made.home = self
+        return made
+
+    def give(self, group: Group) -> None:
+        """Take back a group whose call is over."""
+        with self._lock:
+            self._idle.append(group)
+            surplus = self._idle.pop(0) if len(self._idle) > _MOST_IDLE else None
+        if surplus is not None and not surplus.close(patience=0):
+            surplus.kill()
+
+    def close(self) -> None:
+        """Remove all that are not in use."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        if os.getpid() == self._owner:
+            for group in idle:
+                group.close()
+
+    def _oldest(self) -> Group | None:
+        if os.getpid() != self._owner:
+            # A forked copy: these belong to the original, and so does the lock's state.
+            self._idle, self._owner = [], os.getpid()
+            self._lock = _thread.allocate_lock()
+        with self._lock:
+            return self._idle.pop(0) if self._idle else None
 
 
 def enter(procs: Sequence[str]) -> None:
@@ -335,6 +413,14 @@ def _write_if_there(path: str, data: bytes) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def _content(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, 64)
+    finally:
+        os.close(descriptor)
 
 
 def _read(path: str) -> bytes:

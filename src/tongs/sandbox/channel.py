@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from tongs.sandbox.launch import Launched, Launcher
 
 # Supervisors kept ready for a policy that is in use. One is taken while the next is being made.
+# Where a call found none, there are twice as many from then on, up to a bound.
 READY = 2
+MOST_READY = 16
+# Scratch folders that wait for another call.
+_SCRATCHES = 32
 # Policies for which some are kept; the one that was not used for longest gives way.
 _POLICIES = 8
 
@@ -58,7 +62,7 @@ class Channel:
         except BaseException:
             self.close()
             if self.group is not None:
-                self.group.close()
+                self.group.leave()
             raise
         finally:
             theirs.close()
@@ -118,8 +122,8 @@ class Channel:
         scratch, self.scratch = self.scratch, Scratch(os.devnull)
         return scratch
 
-    def end(self) -> None:
-        """End the supervisor with everything it has started."""
+    def end(self) -> bool:
+        """End the supervisor with everything it has started; False if it had died before."""
         # Only an unexpected end leaves something to look for.
         died = self.over and not any(said[0] == orders.ENDED for said in self.said)
         self.over = True
@@ -132,6 +136,7 @@ class Channel:
         if died and self.group is not None:
             # Those who would have killed the tree may have died together.
             self.group.kill()
+        return not died
 
 
 class Pool:
@@ -140,31 +145,52 @@ class Pool:
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
         self._waiting: dict[Hashable, list[Channel]] = {}
-        self._leaving: list[Group] = []
+        self._wanted: dict[Hashable, int] = {}
+        # Folders that are as new, of one place: a pool serves one sandbox.
+        self._scratches: list[Scratch] = []
         self._lock = _thread.allocate_lock()
         self._owner = os.getpid()
 
     def give_back(self, channel: Channel) -> None:
-        """End a channel. Its cgroup can go when the last process in it is gone, a moment later."""
-        channel.close()
+        """End a channel. Its cgroup is free when the last process in it is gone, a moment later."""
+        if channel.end() and channel.scratch.is_as_new():
+            self._keep(channel.release())
+        else:
+            channel.scratch.close()
+        if channel.group is not None:
+            channel.group.leave()
+
+    def _keep(self, scratch: Scratch) -> None:
         with self._lock:
-            leaving = [*self._leaving, *([channel.group] if channel.group is not None else [])]
-            self._leaving = []
-        left = [group for group in leaving if not group.close(patience=0)]
+            kept = len(self._scratches) < _SCRATCHES and os.getpid() == self._owner
+            if kept:
+                self._scratches.append(scratch)
+        if not kept:
+            scratch.close()
+
+    def _made(self, blueprint: Blueprint) -> Channel:
         with self._lock:
-            self._leaving += left
+            scratch = self._scratches.pop() if self._scratches else None
+        try:
+            return Channel(blueprint, self._launcher, scratch)
+        except BaseException:
+            if scratch is not None:
+                scratch.close()
+            raise
 
     def take(self, blueprint: Blueprint) -> Channel:
         if os.getpid() != self._owner:
             # A forked copy: what waits belongs to the original, and so does the lock's state.
-            self._waiting, self._leaving, self._owner = {}, [], os.getpid()
+            self._waiting, self._scratches, self._owner = {}, [], os.getpid()
             self._lock = _thread.allocate_lock()
         while True:
             with self._lock:
                 waiting = self._waiting.get(blueprint.key)
                 channel = waiting.pop(0) if waiting else None
+                if waiting is not None and channel is None:
+                    self._want_more(blueprint.key)
             if channel is None:
-                return Channel(blueprint, self._launcher)
+                return self._made(blueprint)
             if channel.alive:
                 return channel
             self.give_back(channel)
@@ -183,13 +209,15 @@ class Pool:
             waiting = self._waiting.pop(blueprint.key, [])
             # The newest last, so that the first is the one to give way.
             self._waiting[blueprint.key] = waiting
-            missing = READY - len(waiting)
+            missing = self._wanted.get(blueprint.key, READY) - len(waiting)
             given_up = []
             if len(self._waiting) > _POLICIES:
-                given_up = self._waiting.pop(next(iter(self._waiting)))
+                oldest = next(iter(self._waiting))
+                given_up = self._waiting.pop(oldest)
+                self._wanted.pop(oldest, None)
         for _ in range(missing):
             try:
-                made = Channel(blueprint, self._launcher)
+                made = self._made(blueprint)
             except (OSError, ToolError):
                 break  # the call is done; if it cannot be mended, the next one will say so
             with self._lock:
@@ -201,6 +229,10 @@ class Pool:
         for channel in given_up:
             self.give_back(channel)
 
+    def _want_more(self, key: Hashable) -> None:
+        """Calls come faster than worlds are made, which takes long but costs little."""
+        self._wanted[key] = min(2 * self._wanted.get(key, READY), MOST_READY)
+
     def close(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, {}
@@ -209,9 +241,9 @@ class Pool:
                 self.give_back(channel)
         self._launcher.close()
         with self._lock:
-            leaving, self._leaving = self._leaving, []
-        for group in leaving:
-            group.close()
+            scratches, self._scratches = self._scratches, []
+        for scratch in scratches:
+            scratch.close()
 
     def __del__(self) -> None:
         self.close()

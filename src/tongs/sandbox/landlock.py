@@ -87,21 +87,21 @@ class LandlockSandbox(LinuxSandbox):
             not_enforced=tuple(not_enforced),
             environment=_ENVIRONMENT,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
-            watch=lambda: view.watch_over(roots, policy.project),
+            watch=view.Held(roots, policy.project).watch,
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
         system = self._known_system()
         limits = policy.limits
         network = bool(policy.permissions.network)
-        key = (roots.entries, system.programs, network, limits.memory, limits.processes)
+        key = (roots.entries, network, limits.memory, limits.processes)
         common = self._kept_jail(key, lambda: self._jail(policy, roots, system))
 
         def draw(scratch: Scratch) -> Jail:
             own = view.rules_of_scratch(scratch.folder, scratch.tmp, self._abi)
             return common.with_rules(own)
 
-        return Blueprint(("landlock", *key), draw, self._group(limits), self._temp_root)
+        return Blueprint(common, draw, self._group(limits), self._temp_root)
 
     def _jail(self, policy: Policy, roots: Roots, system: System) -> Jail:
         network = bool(policy.permissions.network)

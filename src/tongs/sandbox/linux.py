@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 
@@ -14,7 +15,7 @@ from tongs.core.permissions import Limits
 
 if TYPE_CHECKING:
     from tongs.core.execution import Policy, Session, SpoolOpener, Waiter
-    from tongs.sandbox.cgroups import Found, Group
+    from tongs.sandbox.cgroups import Found, Group, Groups
     from tongs.sandbox.channel import Pool
     from tongs.sandbox.host import Host
     from tongs.sandbox.orders import Jail
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 ALWAYS = ("environment", "descriptors", "no-new-privileges", "limits", "tree-kill")
 # Policies whose walls are kept in memory.
 _MOST_KEPT = 64
+# Seconds for which nobody looks again whether the programs of this host are the same. A call in
+# that time would be refused, not let through: what its walls show is compared when they go up.
+_RECENT = 0.1
 
 
 class LinuxSandbox(ABC):
@@ -38,10 +42,12 @@ class LinuxSandbox(ABC):
         self._temp_root = temp_root
         self._host = host
         self._system: System | None = None
+        self._looked = 0.0
         self._asked_abi: int | None = None
         self._jails: dict[Hashable, Jail] = {}
         self._kept: Pool | None = None
         self._places: list[Found | None] = []
+        self._groups: Groups | None = None
 
     def open(self, policy: Policy, waiter: Waiter) -> Session:
         if sys.platform != "linux":
@@ -62,6 +68,8 @@ class LinuxSandbox(ABC):
         """End what is kept between calls. The sandbox can be used again afterwards."""
         if self._kept is not None:
             self._kept.close()
+        if self._groups is not None:
+            self._groups.close()
 
     @abstractmethod
     def _confined(self, policy: Policy) -> Confinement:
@@ -71,8 +79,14 @@ class LinuxSandbox(ABC):
         """What programs need of this host; looked up again when a part of it was replaced."""
         from tongs.sandbox.system import system_of  # noqa: PLC0415 - Linux only
 
+        now = time.monotonic()
+        if self._system is not None and now - self._looked < _RECENT:
+            return self._system
         if self._system is None or not self._system.current:
             self._system = system_of(self._host)
+            # Their walls show what is no longer there.
+            self._jails.clear()
+        self._looked = now
         return self._system
 
     @property
@@ -117,12 +131,15 @@ class LinuxSandbox(ABC):
         place = self._place()
         if place is None:
             return None
+        if self._groups is None:
+            from tongs.sandbox.cgroups import Groups  # noqa: PLC0415 - where there are any
+
+            self._groups = Groups(place)
+        groups = self._groups
 
         def make() -> Group:
-            from tongs.sandbox.cgroups import Group  # noqa: PLC0415 - where there are any
-
             try:
-                return Group.create(place, limits.memory, limits.processes)
+                return groups.take(limits.memory, limits.processes)
             except OSError as error:
                 raise ToolError(
                     ErrorCode.SANDBOX_UNAVAILABLE,

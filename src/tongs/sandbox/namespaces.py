@@ -73,8 +73,9 @@ class NamespaceSandbox(LinuxSandbox):
             enforced.append("scratch-view")
         if permissions.network is True:
             not_enforced.append("unix-names")
+        held = view.Held(roots, policy.project)
         return Confinement(
-            lambda: self._blueprint(policy, roots),
+            lambda: self._blueprint(policy, roots, held),
             # In a user namespace of its own only the call is counted, its supervisor included.
             limits=lambda: resource_limits(policy.limits, started=2),
             enforced=(*ENFORCED, *enforced),
@@ -84,20 +85,17 @@ class NamespaceSandbox(LinuxSandbox):
             environment=_proxy_variables() if hosts else {},
             proxy=_proxy(hosts, policy.private_hosts) if hosts else None,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
-            watch=lambda: view.watch_over(roots, policy.project),
+            watch=held.watch,
         )
 
-    def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
+    def _blueprint(self, policy: Policy, roots: Roots, held: view.Held) -> Blueprint:
         system = self._known_system()
         limits = policy.limits
-        network = policy.permissions.network
-        protected = view.protected(roots, system, self._host, policy.project)
-        found = (roots.entries, system.programs, protected)
-        key = (*found, policy.cwd, network, limits.memory, limits.processes)
+        protected = held.protected(system, self._host)
+        bounds = (policy.permissions.network, limits.memory, limits.processes)
+        key = (roots.entries, protected, policy.cwd, *bounds)
         jail = self._kept_jail(key, lambda: self._jail(policy, roots, system, protected))
-        return Blueprint(
-            ("namespaces", *key), lambda scratch: jail, self._group(limits), self._temp_root
-        )
+        return Blueprint(jail, lambda scratch: jail, self._group(limits), self._temp_root)
 
     def _jail(
         self,

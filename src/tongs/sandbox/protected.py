@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from tongs.sandbox.roots import inside
 
@@ -16,7 +17,7 @@ NAMES = (
     *(".tongs", ".cycod", ".kodelet", "kodelet-tools", ".glee"),
     *(".mcp.json", ".vscode", ".idea"),
 )
-_OF_EDITORS = (".vscode", ".idea")
+_OF_EDITORS = ("/.vscode", "/.idea")
 _IN_GIT = ("hooks", "config", "config.worktree", "info/attributes")
 _MOST_MODULES = 64
 _LARGEST_FILE = 4096
@@ -25,13 +26,22 @@ _LARGEST_FILE = 4096
 def protected_in(root: str, projects: Iterable[str]) -> tuple[str, ...]:
     """The paths to hold in a root that may be written: below itself, and below projects in it."""
     found: dict[str, None] = {}
+    plain: dict[str, bool] = {root: True}
     for base in dict.fromkeys((root, *(path for path in projects if inside(path, root)))):
         for path in (*_named(base), *_of_git(os.path.join(base, ".git"))):
-            real = os.path.realpath(path)
+            real = path if _is_plain(path, plain) else os.path.realpath(path)
             # A link is no place for a mount, but what it leads to may be.
             if inside(real, root):
                 found[real] = None
     return tuple(found)
+
+
+def _is_plain(path: str, known: dict[str, bool]) -> bool:
+    """Whether no part of a path below a root is a link: a root has none in itself."""
+    if path not in known:
+        above = os.path.dirname(path)
+        known[path] = above != path and _is_plain(above, known) and not os.path.islink(path)
+    return known[path]
 
 
 def pinned(root: str, paths: Iterable[str]) -> list[str]:
@@ -55,13 +65,14 @@ class Watch:
     cannot be mounted on. So a call that could write around these is looked at when it is over.
     """
 
-    def __init__(self, roots: Iterable[str], projects: Iterable[str]) -> None:
+    def __init__(self, held: Mapping[str, Iterable[str]]) -> None:
+        """`held` are the roots that may be written, each with what `protected_in` says of it."""
         self._paths = [
             path
-            for root in roots
-            for path in (*protected_in(root, projects), os.path.join(root, ".git", "commondir"))
+            for root, paths in held.items()
+            for path in (*paths, os.path.join(root, ".git", "commondir"))
             # Editors write to their folders all the time.
-            if os.path.basename(path) not in _OF_EDITORS
+            if not path.endswith(_OF_EDITORS)
         ]
         self._before = [_state(path) for path in self._paths]
 
@@ -75,12 +86,25 @@ def _state(path: str) -> tuple[object, ...]:
     """What tells one content of a file or a folder from another, cheaply."""
     try:
         facts = os.lstat(path)
-        names = sorted(os.listdir(path)) if stat.S_ISDIR(facts.st_mode) else []
     except OSError:
         return ()
-    inner = (_state(os.path.join(path, name)) for name in names[:_MOST_MODULES])
-    size = 0 if names else facts.st_size
-    return (facts.st_ino, facts.st_mode, facts.st_mtime_ns, size, *inner)
+    if not stat.S_ISDIR(facts.st_mode):
+        return (facts.st_ino, facts.st_mode, facts.st_mtime_ns, facts.st_size)
+    inner: list[tuple[object, ...]] = []
+    with suppress(OSError), os.scandir(path) as entries:
+        first = sorted(entries, key=lambda entry: entry.name)[:_MOST_MODULES]
+        inner += map(_entry_state, first)
+    return (facts.st_ino, facts.st_mode, facts.st_mtime_ns, *inner)
+
+
+def _entry_state(entry: os.DirEntry[str]) -> tuple[object, ...]:
+    if entry.is_dir(follow_symlinks=False):
+        return _state(entry.path)
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except OSError:
+        return ()
+    return (facts.st_ino, facts.st_mode, facts.st_mtime_ns, facts.st_size)
 
 
 def _named(base: str) -> Iterator[str]:

@@ -10,6 +10,8 @@ import stat
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # What the call's processes may write to.
 _TMP = "tmp"
+# What a new one is: a folder, and nobody else's.
+_NEW = stat.S_IFDIR | 0o700
 # Folders of scratch folders in which this process has looked for leftovers.
 _swept: set[str] = set()
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -58,6 +60,27 @@ class Scratch:
                 rest = rest[file.write(rest) :]
         return path
 
+    def is_as_new(self) -> bool:
+        """Whether nothing tells that it was used, once our own files are gone.
+
+        Another call may have it then: to make and remove folders costs more than to start a
+        process.
+        """
+        if self._base is None:
+            return False
+        tmp = os.path.join(self._base, _TMP)
+        try:
+            for name in os.listdir(self._base):
+                if name != _TMP:
+                    os.unlink(os.path.join(self._base, name))
+            facts = os.lstat(tmp)
+            if os.listdir(tmp) or os.listxattr(tmp) or facts.st_mode != _NEW:
+                return False
+            os.utime(tmp)
+        except OSError:
+            return False
+        return facts.st_uid == os.geteuid() and facts.st_gid == os.getegid()
+
     def close(self) -> None:
         if self._base is not None:
             if not _removed_plain(self._base):
@@ -80,9 +103,12 @@ def _removed_plain(base: str) -> bool:
 def _users_folder(root: str) -> str:
     """The user's folder of scratch folders, swept of those whose process is gone."""
     folder = os.path.join(root, f"tongs-{os.geteuid()}")
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
-    facts = os.lstat(folder)
+    try:
+        facts = os.lstat(folder)
+    except FileNotFoundError:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        facts = os.lstat(folder)
     private = stat.S_ISDIR(facts.st_mode) and not facts.st_mode & 0o077
     if not private or facts.st_uid != os.geteuid():
         # Somebody else was here first: their folder is theirs to change under our feet.

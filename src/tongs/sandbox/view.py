@@ -95,27 +95,38 @@ def rules_of_scratch(folder: str, tmp: str, abi: int) -> list[Rule]:
     ]
 
 
-def protected(
-    roots: Roots, system: System, host: Host, project: str
-) -> tuple[tuple[str, tuple[int, int] | None], ...]:
-    """What stays read-only in roots that may be written, each with what lies there now.
+class Held:
+    """What has to stay as it is in the roots of one call that may be written; looked up once."""
 
-    A name may be granted on its own. What makes Tongs itself do something may not.
-    """
-    found: dict[str, None] = {}
-    for root in roots.entries:
-        if root.mode == WRITE:
-            names = protected_in(root.path, [project])
-            found.update(dict.fromkeys(path for path in names if path not in roots.named))
+    def __init__(self, roots: Roots, project: str) -> None:
+        self._roots = roots
+        self._project = project
+        self._found: dict[str, tuple[str, ...]] | None = None
+
+    @property
+    def by_root(self) -> dict[str, tuple[str, ...]]:
+        if self._found is None:
+            writable = [root.path for root in self._roots.entries if root.mode == WRITE]
+            self._found = {path: protected_in(path, [self._project]) for path in writable}
+        return self._found
+
+    def protected(
+        self, system: System, host: Host
+    ) -> tuple[tuple[str, tuple[int, int] | None], ...]:
+        """What stays read-only, each with what lies there now.
+
+        A name may be granted on its own. What makes Tongs itself do something may not.
+        """
+        found: dict[str, None] = {}
+        for root, names in self.by_root.items():
+            found.update(dict.fromkeys(path for path in names if path not in self._roots.named))
             ours = (*(program.path for program in system.programs), *host.authority)
-            found.update(dict.fromkeys(path for path in ours if inside(path, root.path)))
-    return tuple((path, _identity(path)) for path in found)
+            found.update(dict.fromkeys(path for path in ours if inside(path, root)))
+        return tuple((path, _identity(path)) for path in found)
 
-
-def watch_over(roots: Roots, project: str) -> Watch | None:
-    """Looks, when the call is over, at what no wall can hold for certain."""
-    writable = [root.path for root in roots.entries if root.mode == WRITE]
-    return Watch(writable, [project]) if writable else None
+    def watch(self) -> Watch | None:
+        """Looks, when the call is over, at what no wall can hold for certain."""
+        return Watch(self.by_root) if self.by_root else None
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ import pytest
 
 import tongs.sandbox
 from tongs.sandbox import cgroups
-from tongs.sandbox.cgroups import Found, Group
+from tongs.sandbox.cgroups import Found, Group, Groups
 
 MIB = 1024**2
 
@@ -472,3 +472,37 @@ def test_top_of_a_hierarchy_of_version_2_has_nothing_above(tmp_path: Path) -> No
     made = cgroups._candidates(b"0::/in\n", mounts.encode())
 
     assert [place.data() for place in made] == [(2, str(tmp_path), str(tmp_path))]
+
+
+def test_a_group_is_used_again_when_nobody_is_in_it(found: Found) -> None:
+    groups = Groups(found)
+    first = groups.take(64 * MIB, 8)
+    first.leave()
+
+    second = groups.take(128 * MIB, 9)
+
+    assert second is first
+    assert second.limits() == (128 * MIB if found.memory else None, 9 if found.pids else None)
+    second.leave()
+    groups.close()
+    assert not any(os.path.exists(path) for path in second.procs)
+
+
+def test_a_group_with_somebody_in_it_is_left_alone(found: Found) -> None:
+    groups = Groups(found)
+    first = groups.take(64 * MIB, 8)
+    if not first.procs:
+        groups.close()
+        return
+    with subprocess.Popen(["sleep", "60"]) as child:
+        for path in first.procs:
+            Path(path).write_text(str(child.pid))
+        first.leave()
+
+        second = groups.take(64 * MIB, 8)
+
+        assert second is not first
+        child.kill()
+    second.leave()
+    groups.close()
+    assert not any(os.path.exists(path) for path in (*first.procs, *second.procs))

@@ -120,7 +120,7 @@ def test_folders_on_the_way_are_pinned_those_above_first() -> None:
 
 def test_what_was_changed_meanwhile_is_noticed(project: Path) -> None:
     def changed_by(change: Callable[[], object]) -> list[str]:
-        watch = Watch([str(project)], ())
+        watch = Watch({str(project): protected_in(str(project), ())})
         change()
         return [os.path.relpath(path, project) for path in watch.changed()]
 

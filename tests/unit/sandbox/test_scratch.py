@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -196,3 +196,31 @@ def test_scratch_of_a_session_goes_with_everything_a_tool_put_there(
     session.close()
 
     assert [*tmp_path.glob("*/*")] == []
+
+
+def test_a_folder_that_was_left_as_it_was_made_is_as_new(tmp_path: Path) -> None:
+    scratch = Scratch(str(tmp_path))
+    scratch.write("script", b"echo hi")
+
+    assert scratch.is_as_new()
+    assert os.listdir(scratch.folder) == ["tmp"]
+    scratch.close()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda tmp: (Path(tmp) / "file").touch(),
+        lambda tmp: os.chmod(tmp, 0o755),
+        lambda tmp: os.setxattr(tmp, "user.note", b"from the last call"),
+    ],
+    ids=["a file", "its mode", "an attribute"],
+)
+def test_a_folder_that_keeps_a_trace_of_its_call_is_not_as_new(
+    tmp_path: Path, use: Callable[[str], None]
+) -> None:
+    scratch = Scratch(str(tmp_path))
+    use(scratch.tmp)
+
+    assert not scratch.is_as_new()
+    scratch.close()

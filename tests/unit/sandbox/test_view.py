@@ -41,7 +41,7 @@ def steps(
 ) -> list[Step]:
     host = host_of(project)
     roots = found_roots(permissions, host)
-    protected = view.protected(roots, system, host, str(project))
+    protected = view.Held(roots, str(project)).protected(system, host)
     network = permissions.network is True
     paths = tuple(path for path, _ in protected)
     guest = Guest(cwd=cwd, protected=paths, network=network, user=1000, group=1000)
@@ -90,15 +90,15 @@ def test_what_gives_tongs_its_orders_is_protected_whoever_names_it(project: Path
     host = Host(home=str(project.parent), authority=(mine,))
     roots = found_roots(Permissions(write=(str(project),)), host)
 
-    assert mine in dict(view.protected(roots, SYSTEM, host, ""))
+    assert mine in dict(view.Held(roots, "").protected(SYSTEM, host))
 
 
 def test_what_is_protected_is_known_by_what_lies_there_now(project: Path) -> None:
     roots = found_roots(Permissions(write=(str(project),)), Host())
 
-    before = dict(view.protected(roots, SYSTEM, Host(), ""))
+    before = dict(view.Held(roots, "").protected(SYSTEM, Host()))
     project.joinpath(".vscode").mkdir()
-    after = dict(view.protected(roots, SYSTEM, Host(), ""))
+    after = dict(view.Held(roots, "").protected(SYSTEM, Host()))
 
     assert before[str(project / ".vscode")] is None
     assert after[str(project / ".vscode")] is not None
