@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import sys
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 ALWAYS = ("environment", "descriptors", "no-new-privileges", "limits", "tree-kill")
 # Policies whose walls are kept in memory.
 _MOST_KEPT = 64
-# Seconds for which nobody looks again whether the programs of this host are the same. A call in
-# that time would be refused, not let through: what its walls show is compared when they go up.
-_RECENT = 0.1
 
 
 class LinuxSandbox(ABC):
@@ -42,7 +38,6 @@ class LinuxSandbox(ABC):
         self._temp_root = temp_root
         self._host = host
         self._system: System | None = None
-        self._looked = 0.0
         self._asked_abi: int | None = None
         self._jails: dict[Hashable, Jail] = {}
         self._kept: Pool | None = None
@@ -79,14 +74,10 @@ class LinuxSandbox(ABC):
         """What programs need of this host; looked up again when a part of it was replaced."""
         from tongs.sandbox.system import system_of  # noqa: PLC0415 - Linux only
 
-        now = time.monotonic()
-        if self._system is not None and now - self._looked < _RECENT:
-            return self._system
         if self._system is None or not self._system.current:
             self._system = system_of(self._host)
             # Their walls show what is no longer there.
             self._jails.clear()
-        self._looked = now
         return self._system
 
     @property

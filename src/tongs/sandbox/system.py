@@ -61,7 +61,16 @@ class System:
     @property
     def current(self) -> bool:
         """Whether every program is what was found: somebody may have made an environment anew."""
-        return all(_root(program.path) == program for program in self.programs)
+        return all(map(_is_there, self.programs))
+
+
+def _is_there(program: Root) -> bool:
+    # Cheaper than to open it, and enough: what a call is shown is opened and compared anyway.
+    try:
+        facts = os.lstat(program.path)
+    except OSError:
+        return False
+    return (facts.st_dev, facts.st_ino) == (program.device, program.inode)
 
 
 def system_of(host: Host) -> System:
