@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Supervisors kept ready for a policy that is in use. One is taken while the next is being made.
 # Where a call found none, there are twice as many from then on, up to a bound.
 READY = 2
-MOST_READY = 16
+MOST_READY = 32
 # Scratch folders that wait for another call.
 _SCRATCHES = 32
 # Policies for which some are kept; the one that was not used for longest gives way.
