@@ -17,6 +17,8 @@ CALLS = 5000
 EVERY = 250
 WARM_UP = 4  # samples until caches and allocator arenas are filled
 ROOM = 1024  # KiB: 200 bytes per call would be a leak
+# Sixteen at once, with what is kept ready for them: worlds, cgroups and scratch folders.
+MOST_DESCRIPTORS = 400
 
 # One call of a real process, one that the schema refuses, one that names nothing.
 PROGRAM = """
@@ -114,7 +116,8 @@ def test_memory_stays_flat_over_five_thousand_calls(
     record_property("KiB at first", plateau[0]["kib"])
     record_property("KiB grown", growth)
     assert growth <= ROOM, [one["kib"] for one in found["samples"]]
-    assert len({one["descriptors"] for one in plateau}) == 1
+    # What is kept between calls varies with their pace, and is bounded.
+    assert max(one["descriptors"] for one in plateau) < MOST_DESCRIPTORS
     assert len({one["children"] for one in plateau}) == 1
     assert found["after"]["children"] == 0
     assert found["after"]["descriptors"] <= plateau[0]["descriptors"]

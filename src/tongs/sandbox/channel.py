@@ -162,7 +162,9 @@ class Pool:
 
     def _keep(self, scratch: Scratch) -> None:
         with self._lock:
-            kept = len(self._scratches) < _SCRATCHES and os.getpid() == self._owner
+            # Who makes one call only has no use for it, and may not come to remove it.
+            ours = self._launcher.ahead and os.getpid() == self._owner
+            kept = ours and len(self._scratches) < _SCRATCHES
             if kept:
                 self._scratches.append(scratch)
         if not kept:

@@ -15,6 +15,7 @@ from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.sandbox import compiled, packets
 from tongs.sandbox.orders import Jail, Request
+from tongs.sandbox.waiting import poll
 
 if TYPE_CHECKING:
     import _socket
@@ -83,8 +84,10 @@ class ForkServer:
     def _is_alive(self) -> bool:
         if self._requests is None:
             return False
+        # One that is just going has closed its end, and can be waited for.
+        going = bool(poll([(self._requests.fileno(), 0)], 0))
         try:
-            over, status = os.waitpid(self._pid, os.WNOHANG)
+            over, status = os.waitpid(self._pid, 0 if going else os.WNOHANG)
         except ChildProcessError:
             return False
         if over and os.WIFEXITED(status) and os.WEXITSTATUS(status):

@@ -85,7 +85,7 @@ def test_command_whose_supervisor_dies_unheard_is_not_run_again(
 
     def kill_and_let_the_time_pass() -> None:
         until = time.monotonic() + 0.2
-        while not runs.exists():
+        while not (runs.exists() and runs.read_text()):
             pass
         for supervisor, _ in pairs:
             os.kill(supervisor, signal.SIGKILL)
