@@ -73,8 +73,9 @@ def load() -> None:
     if not _loaded:
         numbers = NUMBERS.get(os.uname().machine, {})
         function, holding, long, get_errno = _find()
-        _holding.append(holding)
-        _loaded.extend((function, numbers, long, get_errno))
+        # In one step each: another thread may be here, too.
+        _holding[:] = [holding]
+        _loaded[:] = [function, numbers, long, get_errno]
 
 
 def prctl(option: int, value: int, third: int = 0) -> None:
