@@ -25,6 +25,7 @@ PREFIX = "tongs-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # How long, and how often, the removal of a group waits for its last process to be gone.
 _PATIENCE, _PAUSE = 100, 2
+_LONGEST_PATIENCE = 2000
 # How often what is killed one by one is looked at again.
 _ROUNDS = 20
 _SIGKILL = 9
@@ -215,8 +216,8 @@ class Groups:
         with self._lock:
             self._idle.append(group)
             surplus = self._idle.pop(0) if len(self._idle) > _MOST_IDLE else None
-        if surplus is not None and not surplus.close(patience=0):
-            surplus.kill()
+        if surplus is not None:
+            surplus.close()
 
     def close(self) -> None:
         """Remove all that are not in use."""
@@ -224,7 +225,9 @@ class Groups:
             idle, self._idle = self._idle, []
         if os.getpid() == self._owner:
             for group in idle:
-                group.close()
+                if not group.is_empty():
+                    group.kill()
+                group.close(patience=_LONGEST_PATIENCE)
 
     def _oldest(self) -> Group | None:
         if os.getpid() != self._owner:
