@@ -132,6 +132,7 @@ async def execute(
             deadline=deadline,
             observe=door.observe,
             invoke=_nested(call, tool, allowance, parts, door, deadline),
+            waiter=door.waiter,
             permissions=allowance.permissions,
         )
         try:

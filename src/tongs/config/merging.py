@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from tongs.config.settings import ENFORCEMENTS, Bound, Settings
+from tongs.config.settings import ENFORCEMENTS, Bound, CustomTools, Settings
 from tongs.core.annotations import Any
 from tongs.core.errors import Problem, Severity
 from tongs.core.permissions import Grants, Limits, Permissions
 from tongs.core.record import replace
 from tongs.schema.document import Document, PathTuple
-from tongs.schema.units import duration, limits
+from tongs.schema.units import duration, limits, size
 
 # What could let more happen than the person agreed to. Rules stand elsewhere: a deny rule tightens.
 _LOOSENING: tuple[PathTuple, ...] = (
@@ -46,6 +46,7 @@ class Merger:
             private_hosts=_joined(before.private_hosts, private_hosts),
             interpreters={**before.interpreters, **(data.get("interpreters") or {})},
             limits=before.limits.replaced(limits(data.get("limits") or {})),
+            custom_tools=_customised(before.custom_tools, data.get("custom_tools") or {}),
             profiles={
                 **before.profiles,
                 **{name: body or {} for name, body in (data.get("profiles") or {}).items()},
@@ -144,6 +145,20 @@ def _over(before: Grants, entry: Mapping[str, Any]) -> Grants:
         environment={**before.environment, **_texts(entry.get("envs") or {})},
         timeout=duration(entry["timeout"]) if "timeout" in entry else before.timeout,
     )
+
+
+def _customised(before: CustomTools, written: Mapping[str, Any]) -> CustomTools:
+    readers: dict[str, Callable[[Any], Any]] = {
+        "timeout": duration,
+        "max_output_size": size,
+        "env_whitelist": tuple,
+    }
+    plain = {name: readers.get(name, _same)(value) for name, value in written.items()}
+    return replace(before, **plain)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _texts(variables: Mapping[str, Any]) -> dict[str, str | None]:

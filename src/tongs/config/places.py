@@ -42,11 +42,35 @@ class Places:
             return os.path.join(self.global_folder, "tools")
         return self.local_folder_for_writing
 
-    def tool_folders(self, scope: Scope) -> list[tuple[str, str]]:
-        """Every tool folder of a scope with its family, in lookup order; they need not exist."""
+    def tool_folders(
+        self, scope: Scope, *, global_dir: str | None = None, local_dir: str | None = None
+    ) -> list[tuple[str, str]]:
+        """Every tool folder of a scope with its family, in lookup order; they need not exist.
+
+        `global_dir` and `local_dir` take the places of the folders of Kodelet.
+        """
         if scope is Scope.ANY:
-            return [pair for one in SEARCH_ORDER for pair in self.tool_folders(one)]
-        return [(folder, family) for family, folder in self._families(scope)]
+            moved = {"global_dir": global_dir, "local_dir": local_dir}
+            return [pair for one in SEARCH_ORDER for pair in self.tool_folders(one, **moved)]
+        found = [(folder, family) for family, folder in self._families(scope)]
+        for where, folder in self._kodelet(scope, global_dir, local_dir):
+            found.append((os.path.normpath(os.path.join(where, folder)), "kodelet"))
+        if scope is Scope.LOCAL and self.project not in (None, self.home):
+            found.append((os.path.join(self.root, ".glee", "tools"), "glee"))
+        return found
+
+    def _kodelet(
+        self, scope: Scope, global_dir: str | None, local_dir: str | None
+    ) -> Iterator[tuple[str, str]]:
+        if scope is Scope.USER:
+            written = global_dir or "~/.kodelet/tools"
+            yield self.home, written.removeprefix("~/")
+        elif scope is Scope.LOCAL and self.project not in (None, self.home):
+            if local_dir is not None:
+                yield self.root, local_dir
+            else:
+                yield self.root, "kodelet-tools"
+                yield self.root, os.path.join(".kodelet", "tools")
 
     def config_files(self) -> list[tuple[Scope, str]]:
         """Every config.yml that may exist, the weakest voice first."""

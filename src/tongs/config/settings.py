@@ -34,6 +34,20 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
+class CustomTools:
+    """Executables (seed 003): whether and where they are looked for, and what they get."""
+
+    enabled: bool = True
+    # None: where Kodelet keeps them.
+    global_dir: str | None = None
+    local_dir: str | None = None
+    timeout: float = 30.0
+    max_output_size: int | None = None
+    env_whitelist: tuple[str, ...] = ()
+    prefix: str = "custom_tool_"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     interpreters: Mapping[str, str] = field(default_factory=dict)
     auto_approve: tuple[str, ...] = ()
@@ -45,6 +59,7 @@ class Settings:
     tools: Mapping[str, Grants] = field(default_factory=dict)
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    custom_tools: CustomTools = field(default_factory=CustomTools)
     # What an untrusted project file asked for and did not get.
     ignored: tuple[Problem, ...] = ()
 

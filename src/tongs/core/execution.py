@@ -220,6 +220,8 @@ class Context:
     observe: Observer
     # Calls another tool through the same pipeline.
     invoke: Invoke
+    # For work that waits for something other than a process.
+    waiter: Waiter
     permissions: Permissions = field(default_factory=Permissions)
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)

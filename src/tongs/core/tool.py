@@ -33,12 +33,14 @@ class Trust(StrEnum):
 
     PLACE = "place"
     ACCEPTED = "accepted"
+    # Its author works on it, and said so for a while.
+    DEV = "dev"
     UNTRUSTED = "untrusted"
     CHANGED = "changed"
 
     @property
     def holds(self) -> bool:
-        return self in (Trust.PLACE, Trust.ACCEPTED)
+        return self in (Trust.PLACE, Trust.ACCEPTED, Trust.DEV)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,10 @@ class Tool:
     working_directories: tuple[str, ...] = ()
     # Parameters inserted as they are ({RAW:X}), shown to whoever approves.
     raw_parameters: tuple[str, ...] = ()
+    # Programs and packages that must be there: `jq`, `git>=2.30`, `python:pandas`.
+    requires: tuple[str, ...] = ()
+    # Files and folders the tool itself consists of: it may read them, whatever else it may.
+    parts: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level:

@@ -40,7 +40,15 @@ def effective(tool: Tool, call: ToolCall, place: Place, grants: Grants | None) -
     if grants is not None and grants.permissions is not None:
         own = _joined(own, grants.permissions.resolved(base, place.home))
     ceiling = call.caller.ceiling
-    return own if ceiling is None else _settled(own.meet(ceiling))
+    if ceiling is not None:
+        own = _settled(own.meet(ceiling))
+    return _with_parts(own, tool)
+
+
+def _with_parts(own: Permissions, tool: Tool) -> Permissions:
+    """A tool may read what it consists of: without that it could not even be started."""
+    missing = tuple(path for path in tool.parts if not covered(path, own.readable))
+    return replace(own, read=(*own.read, *missing)) if missing else own
 
 
 def from_tags(tool: Tool, place: Place) -> Permissions:

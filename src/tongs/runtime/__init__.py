@@ -29,6 +29,7 @@ from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
+from tongs.runtime.shapes import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
 from tongs.schema.document import Document
 from tongs.store.cache import DefinitionCache, code_stamp
@@ -82,13 +83,16 @@ class Runtime:
         trust = TrustStore(places.state)
         settings = _settings(places, trust)
         shell = default_shell(settings, host)
+        # Whether a script is safe depends on the shell that reads it.
+        variant = f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"
+        cache = DefinitionCache(places.state, variant)
+        shapes = Shapes(Documents(cache), platform(), shell)
         catalogue = Catalogue(
             places,
             trust,
-            # Whether a script is safe depends on the shell that reads it.
-            DefinitionCache(places.state, f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"),
-            platform=platform(),
-            default_shell=shell,
+            cache,
+            shapes,
+            custom_tools=settings.custom_tools,
             loaded=[os.fspath(item) for item in load_tools],
         )
         registry = ToolRegistry(catalogue.find)
@@ -97,13 +101,15 @@ class Runtime:
             (*settings.auto_approve, *auto_approve), (*settings.auto_deny, *auto_deny), rules
         )
         wiring = Wiring(places, settings, host, registry, log)
+        sandbox = wiring.sandbox(single_thread=single_thread)
+        shapes.ask_executables(lambda: wiring.describer(cache, sandbox, catalogue.trust_of))
         parts = Parts(
             find=wiring.find,
             validate=wiring.validate,
             decide=engine.decide,
             allow=wiring.allow,
             executors=Executors(),
-            sandbox=wiring.sandbox(single_thread=single_thread),
+            sandbox=sandbox,
             audit=audit,
             world=wiring.world,
             unexpected=wiring.unexpected,

@@ -2,48 +2,60 @@
 
 from __future__ import annotations
 
+import _thread  # the public module is one that a command line never needs
 import os
 from collections.abc import Collection, Iterator, Sequence
 
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places
-from tongs.core.annotations import Any
-from tongs.core.digest import digest_of
+from tongs.config.settings import CustomTools
+from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Level, Origin, Tool, Trust
 from tongs.policy.permissions import NETWORK_TAGS
 from tongs.registry import Entry, find, marked
-from tongs.runtime.documents import Documents
+from tongs.runtime.shapes import (
+    ENDINGS,
+    EXECUTABLE,
+    MANIFEST,
+    OF_FAMILY,
+    Shapes,
+    listed,
+    manifest_in,
+    shape_at,
+)
 from tongs.store.cache import DefinitionCache
 from tongs.store.trust import TrustStore
 
-ENDINGS = (".yaml", ".yml")
+if TYPE_CHECKING:
+    from tongs.runtime.bundle import Bundle
 
 
 class Catalogue:
-    """Everything defined for one place. Reads; never runs anything it finds."""
+    """Everything defined for one place. Runs nothing that the person has not trusted."""
 
     def __init__(
         self,
         places: Places,
         trust: TrustStore,
         cache: DefinitionCache,
+        shapes: Shapes,
         *,
-        platform: str,
-        default_shell: str,
+        custom_tools: CustomTools | None = None,
         loaded: Sequence[str] = (),
     ) -> None:
         self._places = places
         self._trust = trust
-        self._platform = platform
-        self._default_shell = default_shell
+        self._shapes = shapes
+        self._custom_tools = custom_tools or CustomTools()
         self._loaded = loaded
         self._cache = cache
-        self._documents = Documents(cache)
         # The newest tool of each path, so that a running process compiles a definition once.
         self._tools: dict[str, Tool] = {}
+        # Threads may look for tools at the same time.
+        self._lock = _thread.RLock()
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
         """Every definition of the scope, usable or not, sorted by name and lookup order."""
@@ -76,44 +88,33 @@ class Catalogue:
         """The tool of one file, also where another has its name; as `--load-tool` elsewhere."""
         real = os.path.realpath(path)
         for entry in self._all():
-            if os.path.realpath(entry.path) == real:
+            if real in (os.path.realpath(entry.path), os.path.realpath(_directory(entry))):
                 return self._usable(entry)
         return self._usable(self._given(path))
 
     def read(self, path: str) -> bytes:
-        return self._documents.read(path)
+        """The bytes of a file; ToolError if it cannot be read."""
+        return self._shapes.read(path)
 
-    def load(self, path: str, origin: Origin, data: bytes) -> Tool:
-        """A tool from these bytes; raises DefinitionInvalid."""
-        from tongs.formats import yaml  # noqa: PLC0415 - a listing from the cache needs no format
-        from tongs.formats.yaml_steps import Host  # noqa: PLC0415 - as above
+    def bundle(self, tool: Tool) -> Bundle:
+        """Everything that defines a tool, as it is now."""
+        return self._shapes[tool.origin.format].bundle(tool)
 
-        digest = digest_of(data)
-        located = replace(origin, digest=digest, path=path)
-        known = self._tools.get(path)
-        if known is not None and known.origin == located:
-            return known
-        host = Host(self._platform, self._default_shell)
-        document = self._documents.parsed(data, path, yaml.SCHEMA)
-        checked = document.checked == yaml.SCHEMA
-        tool = yaml.load(document, located, host, checked=checked)
-        if not checked:
-            self._documents.keep(document, yaml.SCHEMA)
-        self._tools[path] = tool
-        return tool
+    def load(self, path: str, origin: Origin, data: bytes | None = None) -> Tool:
+        """The tool of a file, or of these bytes in its place; raises DefinitionInvalid."""
+        with self._lock:
+            shape = self._shapes[origin.format]
+            tool = shape.load(path, origin, data, self._tools.get(path))
+            self._tools[path] = tool
+            return tool
 
     def _found(self, name: str, scope: Scope) -> Tool:
         return self._usable(self.entry(name, scope))
 
     def _usable(self, entry: Entry) -> Tool:
-        origin = Origin(
-            scope=entry.scope,
-            format=entry.format,
-            family=entry.family,
-            project=self._places.project if entry.scope is Scope.LOCAL else None,
-        )
+        origin = self._origin(entry.scope, entry.format, entry.family)
         try:
-            tool = self.load(entry.path, origin, self._documents.read(entry.path))
+            tool = self.load(entry.path, origin)
         except DefinitionInvalid as invalid:
             raise invalid.as_tool_error(entry.name) from None
         if entry.broken:
@@ -123,15 +124,21 @@ class Catalogue:
         return self._trusted(tool)
 
     def _trusted(self, tool: Tool) -> Tool:
-        if tool.origin.scope is not Scope.LOCAL:
+        state = self.trust_of(tool.origin)
+        if state is Trust.PLACE:
             return tool
-        state = self._trust.state_of(tool.origin.path, tool.origin.digest)
         helpers = {name: replace(inner, trust=state) for name, inner in tool.helpers.items()}
         return replace(tool, trust=state, helpers=helpers)
 
+    def trust_of(self, origin: Origin) -> Trust:
+        """Whether a definition may run. User and global folders are trusted for their place."""
+        if origin.scope is not Scope.LOCAL:
+            return Trust.PLACE
+        return self._trust.state_of(origin.path, origin.digest)
+
     def _linked(self, tool: Tool, above: tuple[str, ...]) -> Tool:
         """The tool with every tool that its steps name; a cycle is a mistake in the definition."""
-        names = (*tool.plan.nested_names, *tool.plan.uses)
+        names = (*getattr(tool.plan, "nested_names", ()), *getattr(tool.plan, "uses", ()))
         linked = {n: self._linked(h, (*above, tool.name)) for n, h in tool.helpers.items()}
         for name in names:
             if name in linked or _is_on_server(tool, name):
@@ -160,57 +167,74 @@ class Catalogue:
             yield from self._in_scope(scope, name)
 
     def _in_scope(self, scope: Scope, name: str | None) -> Iterator[Entry]:
-        for folder, family in self._places.tool_folders(scope):
+        custom = self._custom_tools
+        folders = self._places.tool_folders(
+            scope, global_dir=custom.global_dir, local_dir=custom.local_dir
+        )
+        for folder, family in folders:
             yield from self._folder(folder, family, scope, name)
         for given in self._loaded if scope is Scope.LOCAL else ():
             path = os.path.abspath(given)
-            if os.path.isdir(path):
+            if os.path.isdir(path) and manifest_in(path) is None:
                 yield from self._folder(path, "tongs", Scope.LOCAL, name)
             else:
                 yield self._given(path)
 
     def _given(self, path: str) -> Entry:
-        row = self._row(path)
-        trust = self._trust.state_of(path, row.get("digest", ""))
-        return self._entry(path, row, "tongs", Scope.LOCAL, trust)
+        shape = shape_at(path)
+        path = (manifest_in(path) or path) if shape == MANIFEST else path
+        origin = self._origin(Scope.LOCAL, shape, "tongs")
+        return self._entry(path, self._row(path, origin), origin)
+
+    def _origin(self, scope: Scope, shape: str, family: str) -> Origin:
+        project = self._places.project if scope is Scope.LOCAL else None
+        if scope is Scope.LOCAL and project is None:
+            project = self._places.root  # named by hand, where there is no project around it
+        return Origin(scope=scope, format=shape, family=family, project=project)
 
     def _folder(
         self, folder: str, family: str, scope: Scope, name: str | None = None
     ) -> Iterator[Entry]:
-        try:
-            rows = self._cache.rows(folder, _is_definition, self._row)
-        except OSError as error:
-            if name is None:
-                unread = str(Problem(folder, f"cannot be read: {error.strerror}"))
-                yield Entry(folder, scope=scope, family=family, path=folder, problems=(unread,))
-            return
+        shapes = [s for s in OF_FAMILY[family] if s != EXECUTABLE or self._custom_tools.enabled]
+
+        def make(path: str, shape: str) -> dict[str, Any]:
+            return {**self._row(path, self._origin(scope, shape, family)), "shape": shape}
+
+        with self._lock:
+            try:
+                rows = self._cache.rows(folder, lambda: listed(folder, shapes), make)
+            except OSError as error:
+                if name is None:
+                    unread = str(Problem(folder, f"cannot be read: {error.strerror}"))
+                    yield Entry(folder, scope=scope, family=family, path=folder, problems=(unread,))
+                return
         present = {path for path, _ in rows}
         local = scope is Scope.LOCAL
-        trust_of = self._trust.states_in(folder) if local else _by_place
         # User and global folders are trusted for their place, so the place must be the person's.
         distrust = None if local else why_not_own(folder)
         for path, row in rows:
-            if name is not None and row["name"] != name:
+            if name is not None and row["name"] != name and not row.get("unknown"):
                 continue
-            trust = trust_of(path, row.get("digest", ""))
-            entry = self._entry(path, row, family, scope, trust)
-            problem = distrust or (None if local else why_not_own(path))
+            entry = self._entry(path, row, self._origin(scope, row["shape"], family))
+            if name is not None and entry.name != name:
+                continue
+            problem = distrust or (None if local else _not_own(path, row["shape"]))
             if len(twins := _twins(path, present)) > 1:
                 files = " and ".join(os.path.basename(twin) for twin in sorted(twins))
                 problem = f"{path}: {files} define the same tool; keep one"
             yield replace(entry, problems=(*entry.problems, problem)) if problem else entry
 
-    def _row(self, path: str) -> dict[str, Any]:
+    def _row(self, path: str, origin: Origin) -> dict[str, Any]:
         """What a listing shows of a definition, as JSON for the cache."""
-        name = os.path.splitext(os.path.basename(path))[0]
+        name = self._shapes[origin.format].name(path)
         try:
-            tool = self.load(path, Origin(), self._documents.read(path))
+            tool = self.load(path, origin)
         except DefinitionInvalid as invalid:
             return {"name": name, "problems": [str(problem) for problem in invalid.problems]}
         except ToolError as error:
             return {"name": name, "problems": [error.message]}
         declared = tool.permissions
-        return {
+        row = {
             "name": tool.name,
             "description": tool.description,
             "tags": list(tool.tags),
@@ -222,15 +246,25 @@ class Catalogue:
             "parameters": list(tool.input_schema["properties"]),
             "digest": tool.origin.digest,
         }
+        if tool.trust is Trust.UNTRUSTED and origin.format == EXECUTABLE:
+            row["unknown"] = True
+        if origin.format == MANIFEST:
+            row["also"] = [part for part in tool.parts[1:] if os.path.isfile(part)]
+        return row
 
-    def _entry(
-        self, path: str, row: dict[str, Any], family: str, scope: Scope, trust: Trust
-    ) -> Entry:
+    def _entry(self, path: str, row: dict[str, Any], origin: Origin) -> Entry:
+        origin = replace(origin, path=path, digest=row.get("digest", ""))
+        trust = self.trust_of(origin)
+        if row.get("unknown") and trust.holds:
+            # It was not asked before; now it may be.
+            self._cache.forget(os.path.dirname(path), os.path.basename(path))
+            row = self._row(path, origin)
         return Entry(
             name=row["name"],
             description=row.get("description", ""),
-            scope=scope,
-            family=family,
+            scope=origin.scope,
+            format=origin.format,
+            family=origin.family,
             path=path,
             tags=tuple(row.get("tags", ())),
             platforms=tuple(row.get("platforms", ())),
@@ -243,18 +277,22 @@ class Catalogue:
         )
 
 
-def _is_definition(name: str) -> bool:
-    return name.endswith(ENDINGS) and not name.startswith(".")
+def _not_own(path: str, shape: str) -> str | None:
+    """Why a definition cannot be trusted for its place."""
+    return why_not_own(path) or (why_not_own(os.path.dirname(path)) if shape == MANIFEST else None)
+
+
+def _directory(entry: Entry) -> str:
+    """What a person may name instead of a manifest."""
+    return os.path.dirname(entry.path) if entry.format == MANIFEST else entry.path
 
 
 def _twins(path: str, present: Collection[str]) -> list[str]:
     """The file and those beside it that differ in their ending only."""
-    stem = os.path.splitext(path)[0]
-    return [stem + ending for ending in ENDINGS if stem + ending in present]
-
-
-def _by_place(path: str, digest: str) -> Trust:
-    return Trust.PLACE
+    stem, ending = os.path.splitext(path)
+    if ending not in ENDINGS:
+        return []
+    return [stem + other for other in ENDINGS if stem + other in present]
 
 
 def _is_on_server(tool: Tool, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,7 +16,7 @@ from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool
 from tongs.runtime.catalogue import Catalogue
 from tongs.sandbox.ancestry import inside_a_call
-from tongs.store.files import write_whole
+from tongs.store.files import read_whole, write_whole
 from tongs.store.trust import Accepted, TrustStore
 
 
@@ -31,8 +32,8 @@ class Definitions:
         return self.catalogue.at(path)
 
     def text(self, tool: Tool) -> str:
-        """The definition as it stands in its file now."""
-        return self.catalogue.read(tool.origin.path).decode("utf-8", "replace")
+        """The definition as it stands now: its file, or every file of its directory."""
+        return self.catalogue.bundle(tool).text.decode("utf-8", "replace")
 
     def accepted_text(self, tool: Tool) -> str | None:
         """What the person accepted last time at this place, for showing the difference."""
@@ -42,21 +43,21 @@ class Definitions:
     def accept(self, tool: Tool) -> None:
         """Accept the very bytes this tool was loaded from."""
         _refuse_inside_a_call("trust a tool")
-        data = self.catalogue.read(tool.origin.path)
-        if digest_of(data) != tool.origin.digest:
+        bundle = self.catalogue.bundle(tool)
+        if bundle.digest != tool.origin.digest:
             raise ToolError(
                 ErrorCode.UNTRUSTED,
                 f"{tool.origin.path} changed while you were reading it",
                 hint=f"look again: tongs trust {tool.name}",
             )
         with _refusals_said(f"{tool.name} was not accepted"):
-            self.trust.accept(tool.origin.path, tool.origin.digest, data)
+            self.trust.accept(tool.origin.path, bundle.digest, bundle.text)
         self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
 
     def accept_config(self, path: str, seen: bytes) -> None:
         """Accept a project's config.yml as it was shown."""
         _refuse_inside_a_call("trust settings")
-        if self.catalogue.read(path) != seen:
+        if read_whole(path, len(seen)) != seen:
             raise ToolError(
                 ErrorCode.UNTRUSTED, f"{path} changed while you were reading it", hint="look again"
             )
@@ -79,7 +80,7 @@ class Definitions:
         _refuse_inside_a_call("add a tool")
         path = os.path.join(self.places.folder_for_writing(scope), f"{name}.yaml")
         data = text.encode("utf-8")
-        tool = self.catalogue.load(path, Origin(scope=scope), data)
+        tool = self.catalogue.load(path, Origin(scope=scope, format="yaml"), data)
         self._refuse_to_replace(name, path, scope, force=force)
         with _refusals_said(f"{path} was not written"):
             os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
@@ -102,7 +103,10 @@ class Definitions:
                 hint="remove it with the program that owns it",
             )
         with _refusals_said(f"{entry.path} was not removed"):
-            os.unlink(entry.path)
+            if entry.format == "manifest":
+                shutil.rmtree(os.path.dirname(entry.path))
+            else:
+                os.unlink(entry.path)
         self.revoke(entry.path)
         self.audit.removed(entry.name, "user")
         return entry.path

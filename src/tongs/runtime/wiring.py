@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 
 from tongs.config.environment import base_environment, uses_native
 from tongs.config.places import Places
 from tongs.config.settings import Settings
-from tongs.core.annotations import Any
+from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Place, World
+from tongs.core.execution import Place, Sandbox, World
 from tongs.core.parts import Allowance
 from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.scope import Scope
-from tongs.core.tool import Tool
+from tongs.core.tool import Origin, Tool, Trust
 from tongs.policy.permissions import effective
 from tongs.registry import ToolRegistry
 from tongs.runtime.enforcing import ChosenSandbox
 from tongs.schema.check import validated
+from tongs.store.cache import DefinitionCache
 from tongs.store.log import Log
+
+if TYPE_CHECKING:
+    from tongs.runtime.describing import Describer
 
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
@@ -113,6 +117,17 @@ class Wiring:
             state=self._places.state,
         )
 
+    def describer(
+        self, cache: DefinitionCache, sandbox: Sandbox, trust: Callable[[Origin], Trust]
+    ) -> Describer:
+        """Asks executables what they are."""
+        from tongs.formats.executable import Defaults  # noqa: PLC0415 - executables only
+        from tongs.runtime.describing import Describer  # noqa: PLC0415 - as above
+
+        custom = self._settings.custom_tools
+        defaults = Defaults(custom.timeout, custom.max_output_size)
+        return Describer(cache, lambda: sandbox, trust, self._host, defaults)
+
     def find(self, call: ToolCall, scope: Scope) -> Tool:
         tool = self._registry.get(call.name, scope)
         if tool.platforms and self._platform not in tool.platforms:
@@ -155,7 +170,10 @@ class Wiring:
             limits=self._settings.limits_for(name, tool.limits),
             timeout=self._settings.timeout_for(name, tool.timeout),
             secrets=self._secrets(permissions, tool),
-            environment=self._granted(grants.environment) if grants else {},
+            environment={
+                **self._whitelisted(tool),
+                **(self._granted(grants.environment) if grants else {}),
+            },
             private_hosts=self._settings.private_hosts,
         )
 
@@ -173,6 +191,13 @@ class Wiring:
             details={"id": mark, "log": self._log.path},
             hint=f"please report it with the lines of {self._log.path} that start at id={mark}",
         )
+
+    def _whitelisted(self, tool: Tool) -> dict[str, str]:
+        """What the config lets every executable see (`custom_tools.env_whitelist`)."""
+        if tool.origin.format != "exec":
+            return {}
+        names = self._settings.custom_tools.env_whitelist
+        return {name: self._host[name] for name in names if name in self._host}
 
     def _granted(self, environment: Mapping[str, str | None]) -> dict[str, str]:
         """`envs` of the config: a text sets the variable, null lets the tool inherit it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from zlib import crc32
 
@@ -35,22 +35,34 @@ class DefinitionCache:
         _write(self._path("definitions", digest), document)
 
     def rows(
-        self, folder: str, belongs: Callable[[str], bool], make: Callable[[str], dict[str, Any]]
+        self,
+        folder: str,
+        listed: Callable[[], Iterator[tuple[str, str, list[Any]]]],
+        make: Callable[[str, str], dict[str, Any]],
     ) -> list[tuple[str, dict[str, Any]]]:
-        """Path and row of each definition in `folder`; `make` makes the new and changed ones."""
+        """Path and row of each definition in `folder`; `make` makes the new and changed ones.
+
+        `listed` gives names, shapes and stamps. A row names under `also` the files elsewhere that
+        belong to it.
+        """
         before = self._rows.get(folder)
         if before is None:
             before = self._kept_rows(folder)
         after: dict[str, Any] = {}
-        for name, stamp in _stamped(folder, belongs):
+        for name, shape, stamp in listed():
             row = before.get(name)
-            if row is None or row[0] != stamp:
-                row = [stamp, make(os.path.join(folder, name))]
+            if row is None or row[0] != stamp or row[2] != _stamps(row[1].get("also", ())):
+                made = make(os.path.join(folder, name), shape)
+                row = [stamp, made, _stamps(made.get("also", ()))]
             after[name] = row
         if after != before:
             _write(self._place(folder), {"folder": folder, "rows": after})
         self._rows[folder] = after
         return [(os.path.join(folder, name), after[name][1]) for name in sorted(after)]
+
+    def forget(self, folder: str, name: str) -> None:
+        """Make the row anew next time."""
+        self._rows.setdefault(folder, self._kept_rows(folder)).pop(name, None)
 
     def _kept_rows(self, folder: str) -> dict[str, Any]:
         kept = _read(self._place(folder))
@@ -81,37 +93,22 @@ def code_stamp() -> str:
     return f"{newest:x}"
 
 
-def _stamped(folder: str, belongs: Callable[[str], bool]) -> Iterator[tuple[str, list[int]]]:
-    """Each file with what changes when its content does."""
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        for entry in entries:
-            if belongs(entry.name):
-                with suppress(OSError):  # removed meanwhile
-                    stat = _facts(entry)
-                    yield (
-                        entry.name,
-                        [
-                            stat.st_size,
-                            stat.st_mtime_ns,
-                            stat.st_ctime_ns,
-                            stat.st_ino,
-                            stat.st_mode,
-                            stat.st_uid,
-                        ],
-                    )
-
-
-def _facts(entry: os.DirEntry[str]) -> os.stat_result:
-    try:
-        return entry.stat()
-    except OSError:
-        # A link that leads nowhere is listed, so that somebody says what is wrong with it.
-        return entry.stat(follow_symlinks=False)
+def _stamps(paths: Iterable[str]) -> list[list[int]]:
+    """What changes with these files; empty for one that is not there."""
+    found: list[list[int]] = []
+    for path in paths:
+        try:
+            facts = os.stat(path)
+        except OSError:
+            found.append([])
+            continue
+        found.append([facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino])
+    return found
 
 
 def _is_row(row: Any) -> bool:
     match row:
-        case [list(), {"name": str()}]:
+        case [list(), {"name": str()}, list()]:
             return True
     return False
 

@@ -1,0 +1,127 @@
+"""Everything that defines a tool, as one thing to pin: its file, or a directory and what it names.
+
+The digest covers the bytes, the names and the executable bits. The text is for a person: what they
+accepted is kept in this form, so that a later difference can be shown file by file.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+
+from tongs.core.digest import digest_of
+from tongs.core.errors import DefinitionInvalid, Problem
+from tongs.core.record import dataclass
+from tongs.store.files import read_whole
+
+MOST_FILES = 1000
+MOST_BYTES = 16 * 1024 * 1024
+# What the system brings along is not the author's to change, nor ours to pin.
+_SYSTEM = ("/bin", "/lib", "/lib64", "/sbin", "/usr")
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    digest: str
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file. `name` is how a person sees it, from the directory of the tool."""
+
+    name: str
+    path: str
+    executable: bool
+    # Where a link leads; empty for a file.
+    target: str = ""
+
+
+def bundle(folder: str, also: Sequence[str] = ()) -> Bundle:
+    """The directory of a tool and the files outside it that it runs.
+
+    Raises DefinitionInvalid where it cannot be read whole, or is too large to be looked at.
+    """
+    total = 0
+    digest = bytearray()
+    text = bytearray()
+    for part in parts(folder, also):
+        data = _content(part, MOST_BYTES - total)
+        total += len(data)
+        if total > MOST_BYTES:
+            raise _refused(folder, f"it has more than {MOST_BYTES >> 20} MiB")
+        for field in (part.name, part.target, "x" if part.executable else "-", digest_of(data)):
+            digest += field.encode("utf-8", "surrogateescape") + b"\0"
+        text += _shown(part, data)
+    return Bundle(digest_of(bytes(digest)), bytes(text))
+
+
+def parts(folder: str, also: Sequence[str] = ()) -> list[Part]:
+    """Every file of the directory, and those that are named beside it, in a fixed order."""
+    found = list(_walked(folder, folder))
+    for path in also:
+        if path == folder or path.startswith(folder + os.sep) or path.startswith(_SYSTEM):
+            continue
+        found += _walked(path, folder) if os.path.isdir(path) else [_part(path, folder)]
+    return found
+
+
+def _walked(top: str, base: str) -> Iterator[Part]:
+    count = 0
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(folder) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            raise _refused(folder, f"cannot be read: {error.strerror}") from None
+        for entry in listed:
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+                continue
+            count += 1
+            if count > MOST_FILES:
+                raise _refused(top, f"it has more than {MOST_FILES} files")
+            yield _part(entry.path, base)
+
+
+def _part(path: str, base: str) -> Part:
+    name = os.path.relpath(path, base)
+    try:
+        facts = os.lstat(path)
+        target = os.readlink(path) if stat.S_ISLNK(facts.st_mode) else ""
+        facts = os.stat(path)
+    except OSError as error:
+        raise _refused(path, f"cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(facts.st_mode):
+        raise _refused(path, "it is no file" if not target else "it is a link to no file")
+    return Part(name, path, bool(facts.st_mode & 0o111), target)
+
+
+def _content(part: Part, most: int) -> bytes:
+    try:
+        data = read_whole(part.path, most)
+    except OSError as error:
+        raise _refused(part.path, f"cannot be read: {error.strerror}") from None
+    if data is None:
+        raise _refused(part.path, "it is gone")
+    return data
+
+
+def _shown(part: Part, data: bytes) -> bytes:
+    """One file of the text, under a heading."""
+    about = ", executable" if part.executable else ""
+    about += f", a link to {part.target}" if part.target else ""
+    heading = f"=== {part.name}{about}\n".encode("utf-8", "backslashreplace")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return heading + f"(no text: {len(data)} bytes, sha256 {digest_of(data)})\n".encode()
+    return heading + data + (b"" if data.endswith(b"\n") else b"\n")
+
+
+def _refused(path: str, reason: str) -> DefinitionInvalid:
+    hint = "keep data and packages out of the directory of a tool" if "more than" in reason else ""
+    return DefinitionInvalid([Problem(path, reason, rule="bundle", hint=hint)])

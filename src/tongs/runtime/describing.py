@@ -1,0 +1,144 @@
+"""Asks a trusted executable what it is, behind walls, and remembers the answer.
+
+`description` runs without network, without a place to write and with little time. What it said is
+kept by the hash of its bytes, so an unchanged file is never asked again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+
+from tongs.config.environment import base_environment
+from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.driving import drive
+from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.execution import Command, Completed, Event, Policy, Sandbox
+from tongs.core.permissions import Limits, Permissions
+from tongs.core.record import dataclass
+from tongs.core.tool import Origin, Trust
+from tongs.formats.executable import LARGEST_COPY, Defaults, Described
+from tongs.output import decoded
+from tongs.store.cache import DefinitionCache
+from tongs.store.files import read_whole
+
+if TYPE_CHECKING:
+    from tongs.core.execution import Session
+
+DESCRIPTION, CONFIG = "description", "config"
+# Seconds, and bytes of output.
+PATIENCE = 10.0
+LIMITS = Limits(memory=1024**3, processes=64, file_size=16 * 1024**2, output=1024**2)
+# A failure may have been somebody else's (a program that is missing): it is believed for so long.
+BELIEVED = 600.0
+# More than any tool that people write; the bytes are read whole, to be hashed.
+_LARGEST = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Describer:
+    cache: DefinitionCache
+    sandbox: Callable[[], Sandbox]
+    trust: Callable[[Origin], Trust]
+    host: Mapping[str, str]
+    settings: Defaults
+
+    def read(self, path: str) -> bytes:
+        try:
+            data = read_whole(path, _LARGEST)
+        except OSError as error:
+            raise ToolError(
+                ErrorCode.INVALID_DEFINITION, f"{path} cannot be read: {error.strerror}"
+            ) from None
+        if data is None:
+            raise ToolError(ErrorCode.TOOL_NOT_FOUND, f"{path} does not exist")
+        return data
+
+    def described(self, origin: Origin, data: bytes, *, again: bool = False) -> Described:
+        """What it says of itself. Raises DefinitionInvalid with what went wrong."""
+        key = f"{origin.digest}.description"
+        kept = None if again else self.cache.get(key)
+        if kept is None or not _is_fresh(kept):
+            kept = self._asked(origin, data)
+            self.cache.put(key, kept)
+        if "problem" in kept:
+            raise DefinitionInvalid([Problem(origin.path, kept["problem"], rule="description")])
+        return Described(kept[DESCRIPTION], kept.get(CONFIG) or {})
+
+    def _asked(self, origin: Origin, data: bytes) -> dict[str, Any]:
+        try:
+            said = self._answer(origin, data, DESCRIPTION)
+        except ToolError as error:
+            return {"problem": f"`description` could not be run: {error.message}", "when": _now()}
+        problem, description = _read_description(said)
+        if problem:
+            return {"problem": problem, "when": _now()}
+        return {DESCRIPTION: description, CONFIG: self._config(origin, data)}
+
+    def _config(self, origin: Origin, data: bytes) -> dict[str, Any]:
+        """The answer to the optional verb; whoever does not know it has none."""
+        try:
+            said = self._answer(origin, data, CONFIG)
+            answer = json.loads(said.stdout) if said.exit_code == 0 else {}
+        except (ToolError, ValueError, RecursionError):
+            return {}
+        return {"timeout": answer["timeout"]} if _has_timeout(answer) else {}
+
+    def _answer(self, origin: Origin, data: bytes, verb: str) -> Completed:
+        from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - where something is asked
+
+        copied = origin.project is not None and len(data) <= LARGEST_COPY
+        real = os.path.realpath(origin.path)
+        permissions = Permissions() if copied else Permissions(read=(real,))
+        policy = Policy(permissions, LIMITS, os.path.dirname(real), f"{verb}-{origin.digest[:12]}")
+        session: Session = self.sandbox().open(policy, BlockingWaiter())
+        try:
+            path = session.write(os.path.basename(real), data) if copied else real
+            environment = base_environment(self.host, session.scratch)
+            command = Command((path, verb), environment, "/", stdin=b"{}", timeout=PATIENCE)
+            return drive(session.run(command, _ignore))
+        finally:
+            session.close()
+
+
+def _read_description(said: Completed) -> tuple[str, Any]:
+    """What is wrong with the answer, and the answer."""
+    stderr = decoded(said.stderr).strip()
+    told = f": {stderr[-500:]}" if stderr else ""
+    if said.timed_out:
+        return f"`description` did not answer within {PATIENCE:.0f} s{told}", None
+    if said.exceeded:
+        return f"`description` passed limits.{said.exceeded}{told}", None
+    if said.exit_code != 0:
+        ended = f"exit code {said.exit_code}" if said.signal is None else f"signal {said.signal}"
+        return f"`description` failed with {ended}{told}", None
+    if said.stdout_size > len(said.stdout):
+        return f"`description` printed {said.stdout_size} bytes, more than {LIMITS.output}", None
+    try:
+        answer = json.loads(said.stdout)
+    except (ValueError, RecursionError) as error:
+        return f"`description` did not print JSON: {error}{told}", None
+    if not isinstance(answer, dict):
+        return "`description` printed JSON that is no object", None
+    return "", answer
+
+
+def _is_fresh(kept: Mapping[str, Any]) -> bool:
+    if isinstance(kept.get(DESCRIPTION), dict):
+        return True
+    when = kept.get("when")
+    return isinstance(when, int | float) and 0 <= _now() - when < BELIEVED
+
+
+def _has_timeout(answer: Any) -> bool:
+    return isinstance(answer, dict) and isinstance(answer.get("timeout"), str | int | float)
+
+
+def _now() -> float:
+    return time.time()
+
+
+def _ignore(event: Event) -> None:
+    """Nobody watches this."""

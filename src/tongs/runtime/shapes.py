@@ -1,0 +1,273 @@
+"""The three shapes a definition can have in a tool folder: how each is found, read and pinned."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+
+from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
+from tongs.core.digest import digest_of
+from tongs.core.errors import DefinitionInvalid
+from tongs.core.record import dataclass, replace
+from tongs.core.tool import Origin, Tool
+from tongs.runtime.documents import Documents
+
+if TYPE_CHECKING:
+    from tongs.runtime.bundle import Bundle
+    from tongs.runtime.describing import Describer
+
+YAML, EXECUTABLE, MANIFEST = "yaml", "exec", "manifest"
+ENDINGS = (".yaml", ".yml")
+MANIFESTS = ("tool.yml", "tool.yaml")
+
+# Which shapes the folders of a family hold.
+OF_FAMILY = {
+    "tongs": (YAML, EXECUTABLE, MANIFEST),
+    "cycod": (YAML,),
+    "kodelet": (EXECUTABLE,),
+    "glee": (MANIFEST,),
+}
+
+
+def listed(folder: str, shapes: Sequence[str]) -> Iterator[tuple[str, str, list[Any]]]:
+    """Each definition of a folder: its name in there, its shape, and what changes with it."""
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            with suppress(OSError):  # removed meanwhile
+                facts = _facts(entry)
+                if (found := _shaped(entry, facts, shapes)) is not None:
+                    yield found
+
+
+def shape_at(path: str) -> str:
+    """The shape of a file or folder that somebody named; YAML unless it looks like another."""
+    if os.path.isdir(path):
+        return MANIFEST
+    if path.endswith(ENDINGS):
+        return YAML
+    with suppress(OSError):
+        if os.stat(path).st_mode & 0o111:
+            return EXECUTABLE
+    return YAML
+
+
+def manifest_in(folder: str) -> str | None:
+    """The path of the manifest in a directory."""
+    paths = (os.path.join(folder, name) for name in MANIFESTS)
+    return next((path for path in paths if os.path.isfile(path)), None)
+
+
+def stamp_of(path: str) -> list[int]:
+    """What changes when the content of a file does; empty where there is none."""
+    try:
+        return _stamp(os.stat(path))
+    except OSError:
+        return []
+
+
+def _shaped(
+    entry: os.DirEntry[str], facts: os.stat_result, shapes: Sequence[str]
+) -> tuple[str, str, list[Any]] | None:
+    if stat.S_ISDIR(facts.st_mode):
+        manifest = manifest_in(entry.path) if MANIFEST in shapes else None
+        if manifest is None:
+            return None
+        name = os.path.join(entry.name, os.path.basename(manifest))
+        return name, MANIFEST, _tree_stamp(entry.path)
+    if entry.name.endswith(ENDINGS):
+        return (entry.name, YAML, _stamp(facts)) if YAML in shapes else None
+    if EXECUTABLE in shapes and stat.S_ISREG(facts.st_mode) and facts.st_mode & 0o111:
+        return entry.name, EXECUTABLE, _stamp(facts)
+    return None
+
+
+def _facts(entry: os.DirEntry[str]) -> os.stat_result:
+    try:
+        return entry.stat()
+    except OSError:
+        # A link that leads nowhere is listed, so that somebody says what is wrong with it.
+        return entry.stat(follow_symlinks=False)
+
+
+def _stamp(facts: os.stat_result) -> list[int]:
+    return [
+        facts.st_size,
+        facts.st_mtime_ns,
+        facts.st_ctime_ns,
+        facts.st_ino,
+        facts.st_mode,
+        facts.st_uid,
+    ]
+
+
+def _tree_stamp(folder: str) -> list[Any]:
+    from tongs.runtime.bundle import parts  # noqa: PLC0415 - manifests only
+
+    try:
+        return [[part.name, *stamp_of(part.path)] for part in parts(folder)]
+    except DefinitionInvalid as invalid:
+        return [str(invalid)]  # too large or unreadable; it will say so when it is loaded
+
+
+class Shape(Protocol):
+    """How definitions of one shape are read. `path` is the file that a listing names."""
+
+    def name(self, path: str) -> str:
+        """What to call it before it was read."""
+
+    def load(
+        self, path: str, origin: Origin, data: bytes | None = None, known: Tool | None = None
+    ) -> Tool:
+        """The tool; from `data` instead of the file where given. Raises DefinitionInvalid.
+
+        `known` is what was loaded from there before, and is taken where nothing has changed.
+        """
+
+    def bundle(self, tool: Tool) -> Bundle:
+        """Everything that defines it, as it is now."""
+
+
+class Shapes(dict[str, "Shape"]):
+    """The shapes by key; each is made when the first definition of it is met."""
+
+    def __init__(self, documents: Documents, platform: str, default_shell: str) -> None:
+        super().__init__({YAML: YamlShape(documents, platform, default_shell)})
+        self._documents = documents
+        self._describer: Callable[[], Describer] | None = None
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file; ToolError if it cannot be read."""
+        return self._documents.read(path)
+
+    def ask_executables(self, describer: Callable[[], Describer]) -> None:
+        """Say who runs `description`; it is made when there is an executable to ask."""
+        self._describer = describer
+
+    def __missing__(self, key: str) -> Shape:
+        if key == EXECUTABLE and self._describer is not None:
+            made: Shape = ExecutableShape(self._documents, self._describer())
+        elif key == MANIFEST:
+            made = ManifestShape(self._documents)
+        else:
+            raise KeyError(key)
+        self[key] = made
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class YamlShape:
+    documents: Documents
+    platform: str
+    default_shell: str
+
+    def name(self, path: str) -> str:
+        return os.path.splitext(os.path.basename(path))[0]
+
+    def load(
+        self, path: str, origin: Origin, data: bytes | None = None, known: Tool | None = None
+    ) -> Tool:
+        from tongs.formats import yaml  # noqa: PLC0415 - a listing from the cache needs no format
+        from tongs.formats.yaml_steps import Host  # noqa: PLC0415 - as above
+
+        data = self.documents.read(path) if data is None else data
+        located = replace(origin, digest=digest_of(data), path=path, format=YAML)
+        if known is not None and known.origin == located:
+            return known
+        document = self.documents.parsed(data, path, yaml.SCHEMA)
+        checked = document.checked == yaml.SCHEMA
+        host = Host(self.platform, self.default_shell)
+        tool = yaml.load(document, located, host, checked=checked)
+        if not checked:
+            self.documents.keep(document, yaml.SCHEMA)
+        return tool
+
+    def bundle(self, tool: Tool) -> Bundle:
+        return _single(self.documents, tool)
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestShape:
+    documents: Documents
+
+    def name(self, path: str) -> str:
+        return os.path.basename(os.path.dirname(path))
+
+    def load(
+        self, path: str, origin: Origin, data: bytes | None = None, known: Tool | None = None
+    ) -> Tool:
+        from tongs.formats import manifest  # noqa: PLC0415 - as above
+
+        data = self.documents.read(path) if data is None else data
+        located = replace(origin, path=path, format=MANIFEST)
+        if known is not None:
+            now = replace(located, digest=self.bundle(known).digest)
+            if known.origin == now:
+                return known
+        document = self.documents.parsed(data, path, manifest.SCHEMA)
+        checked = document.checked == manifest.SCHEMA
+        tool = manifest.load(document, located, checked=checked)
+        if not checked:
+            self.documents.keep(document, manifest.SCHEMA)
+        return replace(tool, origin=replace(located, digest=self.bundle(tool).digest))
+
+    def bundle(self, tool: Tool) -> Bundle:
+        from tongs.runtime.bundle import bundle  # noqa: PLC0415 - manifests only
+
+        return bundle(os.path.dirname(tool.origin.path), tool.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutableShape:
+    documents: Documents
+    describer: Describer
+
+    def name(self, path: str) -> str:
+        return os.path.basename(path)
+
+    def load(
+        self, path: str, origin: Origin, data: bytes | None = None, known: Tool | None = None
+    ) -> Tool:
+        """Before it is trusted, all that is known of an executable is its name."""
+        from tongs.formats import executable  # noqa: PLC0415 - executables only
+
+        data = self.describer.read(path) if data is None else data
+        located = replace(origin, digest=digest_of(data), path=path, format=EXECUTABLE)
+        trust = self.describer.trust(located)
+        if known is not None and known.origin == located and known.trust.holds == trust.holds:
+            return known
+        if not trust.holds:
+            return executable.unknown(self.name(path), located, data)
+        described = self.describer.described(located, data)
+        return executable.load(described, located, data, self.describer.settings)
+
+    def bundle(self, tool: Tool) -> Bundle:
+        return _single(self.documents, tool, self.describer.read(tool.origin.path))
+
+
+def _single(documents: Documents, tool: Tool, data: bytes | None = None) -> Bundle:
+    from tongs.runtime.bundle import Bundle  # noqa: PLC0415 - where something is accepted
+
+    data = documents.read(tool.origin.path) if data is None else data
+    return Bundle(digest_of(data), data)
+
+
+__all__ = [
+    "ENDINGS",
+    "EXECUTABLE",
+    "MANIFEST",
+    "OF_FAMILY",
+    "YAML",
+    "ExecutableShape",
+    "ManifestShape",
+    "Shape",
+    "Shapes",
+    "YamlShape",
+    "listed",
+    "manifest_in",
+    "shape_at",
+    "stamp_of",
+]
