@@ -184,7 +184,9 @@ class Catalogue:
         shape = shape_at(path)
         path = (manifest_in(path) or path) if shape == MANIFEST else path
         origin = self._origin(Scope.LOCAL, shape, "tongs")
-        return self._entry(path, self._row(path, origin), origin)
+        row = self._row(path, origin)
+        trust = self._trust.state_of(path, row.get("digest", ""))
+        return self._entry(path, row, origin, trust)
 
     def _origin(self, scope: Scope, shape: str, family: str) -> Origin:
         project = self._places.project if scope is Scope.LOCAL else None
@@ -210,12 +212,14 @@ class Catalogue:
                 return
         present = {path for path, _ in rows}
         local = scope is Scope.LOCAL
+        trust_of = self._trust.states_in(folder) if local and rows else _by_place
         # User and global folders are trusted for their place, so the place must be the person's.
         distrust = None if local else why_not_own(folder)
         for path, row in rows:
             if name is not None and row["name"] != name and not row.get("unknown"):
                 continue
-            entry = self._entry(path, row, self._origin(scope, row["shape"], family))
+            trust = trust_of(path, row.get("digest", ""))
+            entry = self._entry(path, row, self._origin(scope, row["shape"], family), trust)
             if name is not None and entry.name != name:
                 continue
             problem = distrust or (None if local else _not_own(path, row["shape"]))
@@ -252,9 +256,7 @@ class Catalogue:
             row["also"] = [part for part in tool.parts[1:] if os.path.isfile(part)]
         return row
 
-    def _entry(self, path: str, row: dict[str, Any], origin: Origin) -> Entry:
-        origin = replace(origin, path=path, digest=row.get("digest", ""))
-        trust = self.trust_of(origin)
+    def _entry(self, path: str, row: dict[str, Any], origin: Origin, trust: Trust) -> Entry:
         if row.get("unknown") and trust.holds:
             # It was not asked before; now it may be.
             self._cache.forget(os.path.dirname(path), os.path.basename(path))
@@ -275,6 +277,10 @@ class Catalogue:
             trust=trust,
             problems=tuple(row.get("problems", ())),
         )
+
+
+def _by_place(path: str, digest: str) -> Trust:
+    return Trust.PLACE
 
 
 def _not_own(path: str, shape: str) -> str | None:

@@ -35,6 +35,17 @@ class Definitions:
         """The definition as it stands now: its file, or every file of its directory."""
         return self.catalogue.bundle(tool).text.decode("utf-8", "replace")
 
+    def text_to_accept(self, tool: Tool) -> str:
+        """The text that goes with the very digest of this tool; ToolError if it changes."""
+        bundle = self.catalogue.bundle(tool)
+        if bundle.digest != tool.origin.digest:
+            raise ToolError(
+                ErrorCode.UNTRUSTED,
+                f"{tool.origin.path} changes while it is read",
+                hint="look again",
+            )
+        return bundle.text.decode("utf-8", "replace")
+
     def accepted_text(self, tool: Tool) -> str | None:
         """What the person accepted last time at this place, for showing the difference."""
         accepted = self.trust.accepted_text(tool.origin.path)
@@ -64,6 +75,14 @@ class Definitions:
         with _refusals_said(f"{path} was not accepted"):
             self.trust.accept(path, digest_of(seen), seen, kind="config")
         self.audit.trusted(path, "user", digest_of(seen)[:16])
+
+    def develop(self, path: str, seconds: float) -> str:
+        """Trust a path for a while, whatever its author makes of it; until when."""
+        _refuse_inside_a_call("trust what is being written")
+        with _refusals_said(f"{path} was not trusted"):
+            until = self.trust.develop(path, seconds)
+        self.audit.trusted(path, "user", f"dev until {until}")
+        return until
 
     def revoke(self, path: str) -> bool:
         with _refusals_said(f"the acceptance of {path} was not taken back"):

@@ -245,7 +245,14 @@ class ExecutableShape:
         return executable.load(described, located, data, self.describer.settings)
 
     def bundle(self, tool: Tool) -> Bundle:
-        return _single(self.documents, tool, self.describer.read(tool.origin.path))
+        bundle = _single(self.documents, tool, self.describer.read(tool.origin.path))
+        try:
+            bundle.text.decode("utf-8")
+        except UnicodeDecodeError:
+            size = len(bundle.text)
+            text = f"(a program of {size} bytes, no text; sha256 {bundle.digest})\n".encode()
+            return replace(bundle, text=text)
+        return bundle
 
 
 def _single(documents: Documents, tool: Tool, data: bytes | None = None) -> Bundle:

@@ -17,6 +17,8 @@ from tongs.core.tool import Trust
 from tongs.store.files import private_folder, read_whole, write_whole
 
 _LARGEST = 64 * 1024 * 1024
+# Before the path of what is trusted for a while.
+_DEV = "dev:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Accepted:
     digest: str
     when: str
     kind: str = "tool"
+    # Of what its author works on: the moment from which it counts no more.
+    until: str = ""
 
 
 class TrustStore:
@@ -33,9 +37,11 @@ class TrustStore:
         self._file = os.path.join(state, "trust.json")
         self._known: dict[str, Any] = {}
         self._stamp: tuple[int, ...] = ()
+        # What somebody works on, and until when that counts.
+        self._working: list[tuple[str, str]] = []
 
     def state_of(self, path: str, digest: str) -> Trust:
-        return _state(self._entries(), os.path.realpath(path), digest)
+        return self._judged(os.path.realpath(path), digest, self._entries())
 
     def states_in(self, folder: str) -> Callable[[str, str], Trust]:
         """`state_of` for many files of one folder, whose own links are resolved only once."""
@@ -43,11 +49,32 @@ class TrustStore:
         entries = self._entries()
 
         def state_of(path: str, digest: str) -> Trust:
-            if os.path.islink(path):
+            below = path[len(folder) :].strip("/")
+            parts = below.split("/")
+            linked = (os.path.join(folder, *parts[: n + 1]) for n in range(len(parts)))
+            if any(map(os.path.islink, linked)):
                 return self.state_of(path, digest)
-            return _state(entries, os.path.join(real, os.path.basename(path)), digest)
+            return self._judged(os.path.join(real, below), digest, entries)
 
         return state_of
+
+    def _judged(self, real: str, digest: str, entries: dict[str, Any]) -> Trust:
+        if any(_is_under(real, top, until) for top, until in self._working):
+            return Trust.DEV
+        entry = entries.get(real)
+        if entry is None:
+            return Trust.UNTRUSTED
+        return Trust.ACCEPTED if entry["digest"] == digest else Trust.CHANGED
+
+    def develop(self, path: str, seconds: float) -> str:
+        """Trust what lies at or below a path for a while, whatever becomes of it; until when."""
+        real = os.path.realpath(path)
+        until = _moment(time.time() + seconds)
+        private_folder(self._state)
+        with self._changing() as entries:
+            when = _moment(time.time())
+            entries[_DEV + real] = {"digest": "", "when": when, "kind": "dev", "until": until}
+        return until
 
     def accept(self, path: str, digest: str, text: bytes, *, kind: str = "tool") -> None:
         """Accept exactly these bytes at this place; they are kept to show a later difference."""
@@ -55,13 +82,14 @@ class TrustStore:
         folder = private_folder(os.path.join(self._state, "trust"))
         write_whole(os.path.join(folder, digest), text)
         with self._changing() as entries:
-            when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            entries[real] = {"digest": digest, "when": when, "kind": kind}
+            entries[real] = {"digest": digest, "when": _moment(time.time()), "kind": kind}
 
     def revoke(self, path: str) -> bool:
         """Forget an acceptance; whether there was one."""
+        real = os.path.realpath(path)
         with self._changing() as entries:
-            return entries.pop(os.path.realpath(path), None) is not None
+            found = [entries.pop(key, None) for key in (real, _DEV + real)]
+        return any(entry is not None for entry in found)
 
     def accepted_text(self, path: str) -> bytes | None:
         """What was accepted at this path last time."""
@@ -72,8 +100,15 @@ class TrustStore:
 
     def accepted(self) -> list[Accepted]:
         return [
-            Accepted(path, entry["digest"], entry["when"], entry["kind"])
+            Accepted(
+                path.removeprefix(_DEV),
+                entry["digest"],
+                entry["when"],
+                entry["kind"],
+                entry.get("until", ""),
+            )
             for path, entry in sorted(self._entries().items())
+            if not _is_over(entry)
         ]
 
     def _entries(self) -> dict[str, Any]:
@@ -81,6 +116,11 @@ class TrustStore:
         stamp = _stamp(self._file)
         if stamp != self._stamp:
             self._known, self._stamp = self._read(), stamp
+            self._working = [
+                (path.removeprefix(_DEV), str(entry.get("until", "")))
+                for path, entry in self._known.items()
+                if path.startswith(_DEV)
+            ]
         return self._known
 
     def _read(self) -> dict[str, Any]:
@@ -109,11 +149,19 @@ class TrustStore:
             os.close(lock)
 
 
-def _state(entries: dict[str, Any], real: str, digest: str) -> Trust:
-    entry = entries.get(real)
-    if entry is None:
-        return Trust.UNTRUSTED
-    return Trust.ACCEPTED if entry["digest"] == digest else Trust.CHANGED
+def _is_under(real: str, top: str, until: str) -> bool:
+    """Whether a path is one that its author works on now."""
+    below = real == top or real.startswith(top.rstrip("/") + "/")
+    return below and until > _moment(time.time())
+
+
+def _is_over(entry: dict[str, Any]) -> bool:
+    # Moments are written so that their texts compare as they do.
+    return entry["kind"] == "dev" and str(entry.get("until", "")) <= _moment(time.time())
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def _is_entry(entry: Any) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _TRUST = {
     Trust.PLACE: "by its place",
     Trust.ACCEPTED: "accepted",
+    Trust.DEV: "for a while, since its author works on it",
     Trust.UNTRUSTED: "no, it came with the project (tongs trust {name})",
     Trust.CHANGED: "no, it changed since it was accepted (tongs trust {name})",
 }

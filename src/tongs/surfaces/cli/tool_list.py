@@ -6,6 +6,7 @@ import json
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import ToolError
+from tongs.core.tool import Trust
 from tongs.output import visible
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.parser import Parser, add_scope_options
@@ -79,7 +80,7 @@ def marks(entry: Entry) -> list[str]:
     found = []
     if entry.broken:
         found.append("broken")
-    elif not entry.trust.holds:
+    elif not entry.trust.holds or entry.trust is Trust.DEV:
         found.append(str(entry.trust))
     if entry.clash:
         found.append("clash")

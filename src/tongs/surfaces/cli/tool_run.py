@@ -50,8 +50,9 @@ def run(invocation: Invocation) -> int:
     timeout = timeout_of(options.timeout)
     live = None
     try:
-        tool = _found(invocation)
-        call = _request(invocation, {} if tool is None else _arguments(invocation, tool))
+        tool = _trusted(invocation, _found(invocation))
+        known = None if tool is None or not _is_known(tool) else tool
+        call = _request(invocation, {} if known is None else _arguments(invocation, known))
         if tool is None or options.show_command or options.dry_run:
             result = _without_running(invocation, call)
         else:
@@ -93,6 +94,11 @@ def _found(invocation: Invocation) -> Tool | None:
         return None
 
 
+def _is_known(tool: Tool) -> bool:
+    """Whether anybody knows what its arguments mean: an executable that is trusted says so."""
+    return tool.trust.holds or tool.origin.format != "exec"
+
+
 def _request(invocation: Invocation, arguments: dict[str, Any]) -> ToolCall:
     caller = Caller(CallerKind.PERSON, "user", agreed=invocation.options.yes)
     given = _stdin() if invocation.options.stdin else b""
@@ -115,8 +121,6 @@ def _without_running(invocation: Invocation, call: ToolCall) -> ToolResult:
 def _run(
     invocation: Invocation, tool: Tool, call: ToolCall, live: Live, timeout: float | None
 ) -> ToolResult:
-    if not tool.trust.holds:
-        _offer_trust(invocation, tool)
     if invocation.logs("info"):
         invocation.log("info", f"{call.id}: run {tool.qualified_name} ({tool.origin.path})")
     end_as_if_interrupted()
@@ -172,14 +176,20 @@ def _approver(live: Live) -> Approver:
     return ask
 
 
-def _offer_trust(invocation: Invocation, tool: Tool) -> None:
-    """On a terminal, let the person read and accept it now; else the pipeline refuses the call."""
+def _trusted(invocation: Invocation, tool: Tool | None) -> Tool | None:
+    """On a terminal, let the person read and accept it now; else the pipeline refuses the call.
+
+    Before anything else: what its arguments mean, an executable says only when it is trusted.
+    """
+    options = invocation.options
+    if tool is None or tool.trust.holds or options.show_command or options.dry_run:
+        return tool
     terminal = invocation.terminal()
     if terminal is None:
-        return
+        return tool
     from tongs.surfaces.cli.trust import ask_to_trust
 
-    ask_to_trust(invocation.runtime, terminal, tool)
+    return _found(invocation) if ask_to_trust(invocation.runtime, terminal, tool) else tool
 
 
 def _show(invocation: Invocation, result: ToolResult, live: Live | None) -> None:

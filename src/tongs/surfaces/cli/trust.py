@@ -21,11 +21,17 @@ if TYPE_CHECKING:
     from tongs.runtime import Runtime
 
 
+# For `--dev` without `--for`.
+_WORKING_DAY = "8h"
+
+
 def options(parser: Parser) -> None:
     parser.add_argument("what", nargs="?", metavar="NAME|PATH")
     parser.add_argument("--yes", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--revoke", action="store_true")
+    parser.add_argument("--dev", action="store_true")
+    parser.add_argument("--for", dest="duration", metavar="DURATION")
 
 
 def run(invocation: Invocation) -> int:
@@ -34,6 +40,10 @@ def run(invocation: Invocation) -> int:
         return _list(invocation)
     if options.revoke:
         return _revoke(invocation)
+    if options.dev:
+        return _develop(invocation)
+    if options.duration is not None:
+        raise UsageError("trust: --for goes with --dev", "tongs trust --dev PATH --for 8h")
     if options.what is None:
         return _accept_project(invocation)
     config = config_file(invocation.runtime)
@@ -126,11 +136,7 @@ def _accept_config(invocation: Invocation, path: str) -> bool:
 
 def _show(runtime: Runtime, terminal: Terminal, tool: Tool) -> None:
     before = runtime.definitions.accepted_text(tool)
-    now = runtime.definitions.text(tool)
-    if digest_of(now.encode()) != tool.origin.digest:
-        raise ToolError(
-            ErrorCode.UNTRUSTED, f"{tool.origin.path} changes while it is read", hint="look again"
-        )
+    now = runtime.definitions.text_to_accept(tool)
     if before is None:
         terminal.show(f"{tool.name} came with the project: {tool.origin.path}\n{_indented(now)}")
     else:
@@ -159,12 +165,39 @@ def _named(runtime: Runtime, what: str) -> Tool:
     return runtime.find(what)
 
 
+def _develop(invocation: Invocation) -> int:
+    """What an author works on may change without a question, for a while."""
+    from tongs.schema.units import duration
+
+    options, runtime = invocation.options, invocation.runtime
+    if options.what is None:
+        raise UsageError("trust --dev: NAME or PATH is missing", "tongs trust --dev .tongs/tools")
+    try:
+        seconds = duration(options.duration or _WORKING_DAY)
+    except ValueError as error:
+        raise UsageError(f"trust --for: {error}", "tongs trust --dev PATH --for 8h") from None
+    if os.path.exists(options.what):
+        path = os.path.realpath(options.what)
+    else:
+        tool = runtime.find(options.what)
+        manifest = tool.origin.format == "manifest"
+        path = os.path.dirname(tool.origin.path) if manifest else tool.origin.path
+    if os.path.realpath(path) in (os.path.sep, runtime.places.home):
+        raise UsageError(f"trust --dev: {path} is too much to trust", "name the tools' folder")
+    until = runtime.definitions.develop(path, seconds)
+    invocation.console.say(f"trusted until {until}, whatever becomes of it: {path}")
+    return failure.OK
+
+
 def _list(invocation: Invocation) -> int:
     accepted = invocation.runtime.definitions.accepted()
     if not accepted:
         invocation.console.say("nothing has been accepted")
         return failure.OK
-    rows = [(item.kind, item.when, item.digest[:16], item.path) for item in accepted]
+    rows = [
+        (item.kind, item.when, item.digest[:16] or f"until {item.until}", item.path)
+        for item in accepted
+    ]
     for line in table(("KIND", "ACCEPTED", "HASH", "PATH"), rows):
         invocation.console.data(f"{line}\n")
     return failure.OK
