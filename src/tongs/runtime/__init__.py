@@ -67,13 +67,15 @@ class Runtime:
         rules: Iterable[Rule] = (),
         log_level: str = "info",
         single_thread: bool = False,
+        use_cache: bool = True,
     ) -> Runtime:
         """The runtime for a directory (the current one by default).
 
         `auto_approve` and `auto_deny` take `tool:read`, `tool:TAG`, a name or `*`, and add to the
         config. `load_tools` names further definition files or folders. `single_thread` promises
         that this process has one thread and keeps to it, so that processes can be started without
-        a fork server. Raises DefinitionInvalid if a config file cannot be used, ToolError if the
+        a fork server. Without `use_cache` every definition is read, and every executable asked,
+        anew. Raises DefinitionInvalid if a config file cannot be used, ToolError if the
         working directory is gone.
         """
         host = host_environment()
@@ -85,7 +87,7 @@ class Runtime:
         shell = default_shell(settings, host)
         # Whether a script is safe depends on the shell that reads it.
         variant = f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"
-        cache = DefinitionCache(places.state, variant)
+        cache = DefinitionCache(places.state, variant, ignored=not use_cache)
         shapes = Shapes(Documents(cache), platform(), shell)
         catalogue = Catalogue(
             places,
@@ -102,7 +104,9 @@ class Runtime:
         )
         wiring = Wiring(places, settings, host, registry, log)
         sandbox = wiring.sandbox(single_thread=single_thread)
-        shapes.ask_executables(lambda: wiring.describer(cache, sandbox, catalogue.trust_of))
+        shapes.ask_executables(
+            lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
+        )
         parts = Parts(
             find=wiring.find,
             validate=wiring.validate,

@@ -102,11 +102,9 @@ class Catalogue:
 
     def load(self, path: str, origin: Origin, data: bytes | None = None) -> Tool:
         """The tool of a file, or of these bytes in its place; raises DefinitionInvalid."""
-        with self._lock:
-            shape = self._shapes[origin.format]
-            tool = shape.load(path, origin, data, self._tools.get(path))
-            self._tools[path] = tool
-            return tool
+        tool = self._shapes[origin.format].load(path, origin, data, self._tools.get(path))
+        self._tools[path] = tool
+        return tool
 
     def _found(self, name: str, scope: Scope) -> Tool:
         return self._usable(self.entry(name, scope))
@@ -199,7 +197,10 @@ class Catalogue:
     ) -> Iterator[Entry]:
         shapes = [s for s in OF_FAMILY[family] if s != EXECUTABLE or self._custom_tools.enabled]
 
-        def make(path: str, shape: str) -> dict[str, Any]:
+        def make(found: list[tuple[str, str]]) -> list[dict[str, Any]]:
+            return self._shapes.together(found, made)
+
+        def made(path: str, shape: str) -> dict[str, Any]:
             return {**self._row(path, self._origin(scope, shape, family)), "shape": shape}
 
         with self._lock:

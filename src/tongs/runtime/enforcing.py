@@ -59,6 +59,15 @@ class ChosenSandbox:
     def host(self) -> Host:
         return self._host
 
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads may start processes: not where this one forks by itself."""
+        if not self._direct:
+            return True
+        from tongs.sandbox.compiled import program  # noqa: PLC0415 - where something is asked
+
+        return self._host.native and bool(program())
+
     def open(self, policy: Policy, waiter: Waiter) -> Session:
         try:
             return self._chosen().open(policy, waiter)

@@ -31,6 +31,10 @@ OF_FAMILY = {
 }
 
 
+# So many executables that it pays to ask them at once.
+_MANY = 4
+
+
 def listed(folder: str, shapes: Sequence[str]) -> Iterator[tuple[str, str, list[Any]]]:
     """Each definition of a folder: its name in there, its shape, and what changes with it."""
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
@@ -138,14 +142,36 @@ class Shapes(dict[str, "Shape"]):
         super().__init__({YAML: YamlShape(documents, platform, default_shell)})
         self._documents = documents
         self._describer: Callable[[], Describer] | None = None
+        self._parallel: Callable[[], bool] = lambda: False
 
     def read(self, path: str) -> bytes:
         """The bytes of a file; ToolError if it cannot be read."""
         return self._documents.read(path)
 
-    def ask_executables(self, describer: Callable[[], Describer]) -> None:
-        """Say who runs `description`; it is made when there is an executable to ask."""
+    def ask_executables(
+        self, describer: Callable[[], Describer], parallel: Callable[[], bool]
+    ) -> None:
+        """Say who runs `description`; it is made when there is an executable to ask.
+
+        `parallel` tells whether several threads may start processes.
+        """
         self._describer = describer
+        self._parallel = parallel
+
+    def together(
+        self,
+        found: list[tuple[str, str]],
+        make: Callable[[str, str], dict[str, Any]],
+    ) -> list[dict[str, Any]]:
+        """`make` for each of these; several executables are asked at once."""
+        many = sum(shape == EXECUTABLE for _, shape in found)
+        if many < _MANY or not self._parallel():
+            return [make(path, shape) for path, shape in found]
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - first listing only
+
+        self[EXECUTABLE]
+        with ThreadPoolExecutor(max_workers=2 * (os.cpu_count() or 1)) as threads:
+            return list(threads.map(lambda pair: make(*pair), found))
 
     def __missing__(self, key: str) -> Shape:
         if key == EXECUTABLE and self._describer is not None:

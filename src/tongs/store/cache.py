@@ -22,23 +22,29 @@ _LARGEST = 64 * 1024 * 1024
 class DefinitionCache:
     """`variant` names everything besides the bytes that a verdict depends on."""
 
-    def __init__(self, state: str, variant: str) -> None:
+    def __init__(self, state: str, variant: str, *, ignored: bool = False) -> None:
+        """`ignored` makes everything anew, and keeps it: what somebody doubts is replaced."""
         self._folder = os.path.join(state, "cache", f"{__version__}-{variant}")
+        self._ignored = ignored
         # What is on disk, as far as this process has read or written it.
         self._rows: dict[str, dict[str, Any]] = {}
+        self._fresh: set[str] = set()
 
     def get(self, digest: str) -> dict[str, Any] | None:
+        if self._ignored and digest not in self._fresh:
+            return None
         found = _read(self._path("definitions", digest))
         return found if isinstance(found, dict) else None
 
     def put(self, digest: str, document: dict[str, Any]) -> None:
+        self._fresh.add(digest)
         _write(self._path("definitions", digest), document)
 
     def rows(
         self,
         folder: str,
         listed: Callable[[], Iterator[tuple[str, str, list[Any]]]],
-        make: Callable[[str, str], dict[str, Any]],
+        make: Callable[[list[tuple[str, str]]], list[dict[str, Any]]],
     ) -> list[tuple[str, dict[str, Any]]]:
         """Path and row of each definition in `folder`; `make` makes the new and changed ones.
 
@@ -49,12 +55,16 @@ class DefinitionCache:
         if before is None:
             before = self._kept_rows(folder)
         after: dict[str, Any] = {}
+        new: list[tuple[str, str, list[Any]]] = []
         for name, shape, stamp in listed():
             row = before.get(name)
             if row is None or row[0] != stamp or row[2] != _stamps(row[1].get("also", ())):
-                made = make(os.path.join(folder, name), shape)
-                row = [stamp, made, _stamps(made.get("also", ()))]
-            after[name] = row
+                new.append((name, shape, stamp))
+            else:
+                after[name] = row
+        rows = make([(os.path.join(folder, name), shape) for name, shape, _ in new]) if new else ()
+        for (name, _, stamp), made in zip(new, rows, strict=True):
+            after[name] = [stamp, made, _stamps(made.get("also", ()))]
         if after != before:
             _write(self._place(folder), {"folder": folder, "rows": after})
         self._rows[folder] = after
@@ -65,6 +75,8 @@ class DefinitionCache:
         self._rows.setdefault(folder, self._kept_rows(folder)).pop(name, None)
 
     def _kept_rows(self, folder: str) -> dict[str, Any]:
+        if self._ignored:
+            return {}
         kept = _read(self._place(folder))
         if not isinstance(kept, dict) or kept.get("folder") != folder:
             return {}

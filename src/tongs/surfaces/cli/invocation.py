@@ -76,6 +76,7 @@ class Invocation:
             auto_approve=_listed(options.auto_approve),
             auto_deny=_listed(options.auto_deny),
             load_tools=(*options.load_tool, *options.load_tools),
+            use_cache=not options.no_cache,
             log_level=options.log_level,
             single_thread=True,
         )

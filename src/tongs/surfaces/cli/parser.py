@@ -104,6 +104,7 @@ def add_global_options(parser: Parser) -> None:
     parser.add_argument("--auto-approve", action="append", default=[], metavar="WHAT")
     parser.add_argument("--auto-deny", action="append", default=[], metavar="WHAT")
     parser.add_argument("--load-tool", action="append", default=[], metavar="FILE")
+    parser.add_argument("--no-cache", action="store_true")
     parser.add_argument("--load-tools", action="append", default=[], metavar="DIR")
     parser.add_argument("--profile", metavar="NAME")
     parser.add_argument("--color", choices=COLORS, default="auto")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import ToolError
@@ -23,21 +24,50 @@ def options(parser: Parser) -> None:
     add_scope_options(parser, default="any")
     parser.add_argument("--contains", metavar="TEXT")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--watch", action="store_true")
 
 
 def run(invocation: Invocation) -> int:
-    entries = invocation.runtime.entries(invocation.scope)
     for ignored in invocation.runtime.settings.ignored:
         invocation.console.warn(str(ignored))
+    _print(invocation, invocation.runtime.entries(invocation.scope))
+    if invocation.options.watch:
+        _watch(invocation)
+    return 0
+
+
+def _print(invocation: Invocation, entries: list[Entry]) -> None:
     if invocation.options.contains:
         wanted = invocation.options.contains.lower()
         entries = [entry for entry in entries if _contains(invocation.runtime, entry, wanted)]
     if invocation.options.json:
-        text = json.dumps([entry_wire(entry) for entry in entries], indent=2, ensure_ascii=False)
+        # One line for each list where more than one may come.
+        indent = None if invocation.options.watch else 2
+        text = json.dumps(
+            [entry_wire(entry) for entry in entries], indent=indent, ensure_ascii=False
+        )
         invocation.console.data(text + "\n")
-        return 0
-    _show(invocation, entries)
-    return 0
+    else:
+        _show(invocation, entries)
+    invocation.console.flush()
+
+
+def _watch(invocation: Invocation) -> None:
+    """Print the list again whenever it changes, until the person has seen enough."""
+    from tongs.runtime.watching import watch  # noqa: PLC0415 - loads a shared library
+
+    with suppress(KeyboardInterrupt):
+        for changes, entries in watch(invocation.runtime, invocation.scope):
+            if not invocation.options.json:
+                invocation.console.say("")
+                for word, names in (
+                    ("added", changes.added),
+                    ("changed", changes.changed),
+                    ("removed", changes.removed),
+                ):
+                    if names:
+                        invocation.console.say(f"{word}: {', '.join(map(visible, names))}")
+            _print(invocation, entries)
 
 
 def entry_wire(entry: Entry) -> dict[str, Any]:
