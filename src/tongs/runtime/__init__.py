@@ -57,7 +57,7 @@ class Runtime:
     _approver: Approver | None
 
     @staticmethod
-    def open(
+    def open(  # noqa: PLR0913 - keywords, each with a default
         path: str | os.PathLike[str] | None = None,
         *,
         approver: Approver | None = None,

@@ -95,7 +95,7 @@ def test_the_user_folder_inside_a_project_is_not_the_projects(home: Path) -> Non
     found = places(app, home, TONGS_HOME=str(own))
 
     assert found.project == str(app)
-    assert found.tool_folders(Scope.LOCAL) == [(str(app / ".cycod" / "tools"), "cycod")]
+    assert "tongs" not in [family for _, family in found.tool_folders(Scope.LOCAL)]
     assert [scope for scope, _ in found.config_files()] == [Scope.GLOBAL, Scope.USER]
 
 
@@ -147,10 +147,19 @@ def test_every_scope_has_its_tool_folders_in_lookup_order(tmp_path: Path, home: 
     assert found.tool_folders(Scope.ANY) == [
         (str(app / ".tongs" / "tools"), "tongs"),
         (str(app / ".cycod" / "tools"), "cycod"),
+        (str(app / "kodelet-tools"), "kodelet"),
+        (str(app / ".kodelet" / "tools"), "kodelet"),
+        (str(app / ".glee" / "tools"), "glee"),
         (str(home / ".tongs" / "tools"), "tongs"),
         (str(home / ".cycod" / "tools"), "cycod"),
+        (str(home / ".kodelet" / "tools"), "kodelet"),
         (str(tmp_path / "etc" / "tongs" / "tools"), "tongs"),
         (str(tmp_path / "etc" / "cycod" / "tools"), "cycod"),
+    ]
+    moved = found.tool_folders(Scope.ANY, global_dir="~/mine", local_dir="./its")
+    assert [path for path, family in moved if family == "kodelet"] == [
+        str(app / "its"),
+        str(home / "mine"),
     ]
     assert found.config_files() == [
         (Scope.GLOBAL, str(tmp_path / "etc" / "tongs" / "config.yml")),

@@ -89,3 +89,34 @@ def test_damaged_entry_accepts_nothing_and_spoils_no_other(tmp_path: Path) -> No
     assert store.state_of("/p/bad", "d1") is Trust.UNTRUSTED
     assert store.state_of("/p/half", "d") is Trust.UNTRUSTED
     assert [accepted.path for accepted in store.accepted()] == ["/p/good"]
+
+
+def test_what_somebody_works_on_is_trusted_whatever_becomes_of_it(tmp_path: Path) -> None:
+    store = TrustStore(str(tmp_path / "state"))
+    tools = tmp_path / "tools"
+
+    store.develop(str(tools), 60)
+
+    assert store.state_of(str(tools / "t.yaml"), "any") is Trust.DEV
+    assert store.states_in(str(tools))(str(tools / "d" / "tool.yml"), "other") is Trust.DEV
+    assert store.state_of(str(tmp_path / "tools-of-others"), "any") is Trust.UNTRUSTED
+    assert [(item.kind, item.path) for item in store.accepted()] == [("dev", str(tools))]
+
+
+def test_time_to_work_on_something_ends(tmp_path: Path) -> None:
+    store = TrustStore(str(tmp_path / "state"))
+    store.accept(str(tmp_path / "t.yaml"), "d1", b"")
+
+    store.develop(str(tmp_path), -1)
+
+    assert store.state_of(str(tmp_path / "t.yaml"), "d1") is Trust.ACCEPTED
+    assert store.state_of(str(tmp_path / "t.yaml"), "d2") is Trust.CHANGED
+    assert [item.kind for item in store.accepted()] == ["tool"]
+
+
+def test_it_can_be_taken_back(tmp_path: Path) -> None:
+    store = TrustStore(str(tmp_path / "state"))
+    store.develop(str(tmp_path), 60)
+
+    assert store.revoke(str(tmp_path))
+    assert store.state_of(str(tmp_path / "t.yaml"), "d1") is Trust.UNTRUSTED
