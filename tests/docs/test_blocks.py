@@ -177,5 +177,7 @@ def loading_problems(text: str, path: str) -> list[Problem]:
     # A tool has something to run beside the keys that it shares with a config.
     if set(yaml.safe_load(text)) <= set(files.load("config")["properties"]):
         return list(check_document(document, "config"))
+    if "exec" in document.data:
+        return list(check_document(document, "manifest"))
     yaml_format.load(document, Origin(), Host())
     return []
