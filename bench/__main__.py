@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from bench import commands, large_output, pipeline, processes, startup
+from bench import commands, discovery, large_output, pipeline, processes, startup
 from bench.rows import Row, as_json, as_markdown
 from bench.world import OFF, World, possible, prepare
 
@@ -41,6 +41,7 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     worlds = {kind: World.make(root / kind, 5, kind) for kind in (*tiers, OFF)}
     confined = {tier: worlds[tier] for tier in tiers}
     yield from startup.rows(root, worlds, 5 if quick else 40, count_instructions=not quick)
+    yield from discovery.rows(root, 3 if quick else 7, quick=quick)
     world = World.make(root / "calls", 5)
     # From here on this process is the caller: it has to see the same world.
     world.enter()

@@ -35,7 +35,7 @@ _TOOLS = {
     "flood": "bash: head -c 100000000 /dev/zero\n",
     "interpreter": f"run: {PYTHON3} -c pass\n",
 }
-_FILLER = """\
+FILLER = """\
 description: Look for a pattern in the files of a folder, number {number}
 bash: grep -rn -- "{{PATTERN}}" "{{FOLDER}}"
 parameters:
@@ -70,7 +70,7 @@ class World:
             (folders[1] / f"{name}.yaml").write_text(f"description: the tool {name}\n{text}")
         for number in range(tools - len(_TOOLS)):
             name = f"search-{number:04}.yaml"
-            (folders[number % 2] / name).write_text(_FILLER.format(number=number))
+            (folders[number % 2] / name).write_text(FILLER.format(number=number))
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(home),

@@ -9,7 +9,6 @@ from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
 from tongs.core.digest import digest_of
-from tongs.core.errors import DefinitionInvalid
 from tongs.core.record import dataclass, replace
 from tongs.core.tool import Origin, Tool
 from tongs.runtime.documents import Documents
@@ -33,6 +32,7 @@ OF_FAMILY = {
 
 # So many executables that it pays to ask them at once.
 _MANY = 4
+_MOST_FILES = 1000
 
 
 def listed(folder: str, shapes: Sequence[str]) -> Iterator[tuple[str, str, list[Any]]]:
@@ -109,12 +109,18 @@ def _stamp(facts: os.stat_result) -> list[int]:
 
 
 def _tree_stamp(folder: str) -> list[Any]:
-    from tongs.runtime.bundle import parts  # noqa: PLC0415 - manifests only
-
-    try:
-        return [[part.name, *stamp_of(part.path)] for part in parts(folder)]
-    except DefinitionInvalid as invalid:
-        return [str(invalid)]  # too large or unreadable; it will say so when it is loaded
+    """What changes with any file of a directory, in a fixed order."""
+    found: list[Any] = []
+    pending = [folder]
+    # One more than a tool may have: that it has too many is said when it is loaded.
+    while pending and len(found) <= _MOST_FILES:
+        top = pending.pop()
+        with suppress(OSError), os.scandir(top) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+                found.append([entry.path[len(folder) :], *_stamp(_facts(entry))])
+    return sorted(found)
 
 
 class Shape(Protocol):
