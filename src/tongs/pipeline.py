@@ -14,7 +14,7 @@ from tongs.core.approval import ApprovalRequest
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.execution import Context, Invoke, Policy, Session, World
+from tongs.core.execution import Context, Invoke, NoProcesses, Policy, Session, World
 from tongs.core.parts import Allowance, Door, Parts
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
@@ -24,6 +24,7 @@ from tongs.output import redacted_data, redacted_result
 
 # A helper of a helper of a helper … : deeper than this is a mistake or an attack.
 DEEPEST_NESTING = 8
+STRICT = "strict"
 
 
 async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
@@ -122,7 +123,12 @@ async def execute(
     """Step 5. One session holds every process of the call, and ends with it."""
     deadline = _deadline(allowance, door)
     world = parts.world(tool, allowance)
-    session = parts.sandbox.open(_policy(call, tool, allowance, world), door.waiter)
+    own = _own_walls(tool, parts)
+    session: Session = (
+        parts.sandbox.open(_policy(call, tool, allowance, world), door.waiter)
+        if own is None
+        else NoProcesses(own)
+    )
     try:
         context = Context(
             call=call,
@@ -134,6 +140,7 @@ async def execute(
             invoke=_nested(call, tool, allowance, parts, door, deadline),
             waiter=door.waiter,
             permissions=allowance.permissions,
+            private_hosts=allowance.private_hosts,
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)
@@ -141,7 +148,7 @@ async def execute(
             if error.code is not ErrorCode.EXECUTION_ERROR:
                 raise
             result = ToolResult(error=error)  # a program that could not be started
-        result = _with_walls(result, session, parts.enforcement)
+        result = _with_walls(result, session, parts.enforcement if own is None else STRICT)
         return _with_reason(result, context, allowance)
     finally:
         session.close()
@@ -221,10 +228,23 @@ def _request(
         preview=parts.executors[tool.executor].preview(tool, call.arguments, world),
         caller=call.caller,
         permissions=allowance.permissions,
-        not_enforced=tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world))),
+        not_enforced=tuple(_not_enforced(call, tool, allowance, world, parts)),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
     )
+
+
+def _own_walls(tool: Tool, parts: Parts) -> Sequence[str] | None:
+    """What an executor that starts no process holds itself; None where the sandbox does."""
+    return getattr(parts.executors[tool.executor], "walls", None)
+
+
+def _not_enforced(
+    call: ToolCall, tool: Tool, allowance: Allowance, world: World, parts: Parts
+) -> Sequence[str]:
+    if _own_walls(tool, parts) is not None:
+        return ()
+    return parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world))
 
 
 def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> Policy:
@@ -245,7 +265,7 @@ def _with_walls(result: ToolResult, session: Session, enforcement: str) -> ToolR
         "notEnforced": list(session.not_enforced),
     }
     warnings = (*result.warnings, *session.warnings)
-    if enforcement != "strict":
+    if enforcement != STRICT:
         walls["enforcement"] = enforcement
         warnings += (f"security.enforcement is {enforcement}: the walls may not stand",)
     return replace(result, warnings=warnings, metadata={**result.metadata, **walls})

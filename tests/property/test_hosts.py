@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tongs.core.network import within
-from tongs.sandbox import hosts
+from tongs.core import hosts
 from tongs.schema.files import load
 
 _ENTRY = load("tool.yaml")["$defs"]["permissions"]["properties"]["network"]["items"]["pattern"]

@@ -163,6 +163,27 @@ class Session(Protocol):
     def close(self) -> None: ...
 
 
+class NoProcesses:
+    """The session of a call that Tongs carries out itself; `walls` are those it holds there."""
+
+    scratch = ""
+    not_enforced: Sequence[str] = ()
+    refused_hosts: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+    def __init__(self, walls: Sequence[str]) -> None:
+        self.enforced = tuple(walls)
+
+    def write(self, name: str, data: bytes) -> str:
+        raise RuntimeError(f"{name}: this call has no folder of its own")
+
+    async def run(self, command: Command, observe: Observer) -> Completed:
+        raise RuntimeError(f"{command.argv[0]}: this call starts no process")
+
+    def close(self) -> None:
+        pass
+
+
 class Sandbox(Protocol):
     def open(self, policy: Policy, waiter: Waiter) -> Session: ...
 
@@ -223,12 +244,17 @@ class Context:
     # For work that waits for something other than a process.
     waiter: Waiter
     permissions: Permissions = field(default_factory=Permissions)
+    # Hosts that may have a private address, for executors that connect themselves.
+    private_hosts: tuple[str, ...] = ()
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
 
 
 class Executor(Protocol):
-    """Carries out one kind of tool."""
+    """Carries out one kind of tool.
+
+    One that starts no process, and so needs no sandbox, names what it holds itself in `walls`.
+    """
 
     def preview(self, tool: Tool, arguments: Mapping[str, Any], world: World) -> str:
         """What would run, for a person to read. Starts nothing."""

@@ -14,7 +14,14 @@ from tongs.schema.document import Document, PathTuple
 from tongs.schema.units import limits
 from tongs.template import dollar
 from tongs.template.dollar import DollarText
-from tongs.template.manifest import TOOL_DIR, CommandPlan, ManifestPlan, Names, PythonPlan
+from tongs.template.manifest import (
+    TOOL_DIR,
+    CommandPlan,
+    HttpPlan,
+    ManifestPlan,
+    Names,
+    PythonPlan,
+)
 from tongs.template.values import TemplateError
 
 SCHEMA = "manifest"
@@ -209,7 +216,7 @@ class Reader:
     def _declared(self, plan: ManifestPlan | None) -> Permissions | None:
         if self._permissions is not None:
             return Permissions.from_data(self._permissions)
-        if self.data["kind"] == "http" and plan is not None:
+        if isinstance(plan, HttpPlan):
             from tongs.formats.manifest_http import only_its_host  # noqa: PLC0415 - http only
 
             return only_its_host(plan)

@@ -140,7 +140,7 @@ def _proxy(hosts: tuple[str, ...], private: tuple[str, ...]) -> Callable[[int], 
 
 
 def _check_hosts(hosts: tuple[str, ...], private: tuple[str, ...]) -> None:
-    from tongs.sandbox.hosts import parse, parse_grant  # noqa: PLC0415 - as above
+    from tongs.core.hosts import parse, parse_grant  # noqa: PLC0415 - as above
 
     for entries, check, where in (
         (hosts, parse, "permissions.network"),

@@ -21,11 +21,12 @@ import time
 
 if __name__ == "__main__":
     # At the end: the names of our modules must not hide those of the standard library.
-    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    _folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path += [_folder, os.path.join(os.path.dirname(_folder), "core")]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING or __package__:
-    from tongs.sandbox import hosts
+    from tongs.core import hosts
     from tongs.sandbox.proxyhttp import TOKEN, Refusal, Tunnel, parse_request
 else:  # the same files, without their package
     import hosts

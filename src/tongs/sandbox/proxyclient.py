@@ -11,8 +11,9 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 
+from tongs.core import hosts
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.sandbox import hosts, proxy
+from tongs.sandbox import proxy
 
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proxy.py")
 # Until it is killed; it needs a few milliseconds.

@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tongs.core import hosts
     from tongs.core.annotations import TypeAlias
-    from tongs.sandbox import hosts
 elif __package__:
-    from tongs.sandbox import hosts
+    from tongs.core import hosts
 else:
     import hosts
 

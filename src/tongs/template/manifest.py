@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tongs.core.annotations import Any, TypeAlias
+from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
 from tongs.core.record import dataclass, field
 from tongs.template.dollar import DollarText
 from tongs.template.values import ABSENT, Values
+
+if TYPE_CHECKING:
+    from tongs.template.url import Address
 
 # The name under which a manifest may ask for its own directory.
 TOOL_DIR = "tool_dir"
@@ -73,41 +76,39 @@ class PythonPlan:
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """One of `response.fields`."""
+    """One of `response.fields`: a key of the result, and the keys that lead to its value."""
 
     name: str
-    path: str
+    path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpPlan:
-    """`exec.http`: a request to a host that no caller chooses.
+    """`exec.http`: a request to an address that no caller chooses.
 
     `url` is cut into its parts at load: scheme, host and port are the author's own.
     """
 
     names: Names
     method: str
-    scheme: str
-    host: str
-    port: int
-    # Segments and text of the path, and the query that stands in the URL itself.
-    path: DollarText
-    url_query: DollarText
+    address: Address
+    # The path, cut at its slashes.
+    segments: tuple[DollarText, ...]
+    # The query that stands in the URL itself, cut at its ampersands.
+    url_query: tuple[DollarText, ...] = ()
+    # Keys with a text, with data, or with a list of them.
+    query: tuple[tuple[str, Any], ...] = ()
     headers: Mapping[str, DollarText] = field(default_factory=dict)
-    query: Mapping[str, Any] = field(default_factory=dict)
-    body: Any = None
-    has_body: bool = False
-    json_path: str = ""
+    # A text, data that becomes JSON or a form, or ABSENT.
+    body: Any = ABSENT
+    # The keys that lead to the part of the answer to go on with.
+    json_path: tuple[str, ...] = ()
     fields: tuple[Projected, ...] = ()
     retries: int = 0
     redirects: int = 5
     max_bytes: int = 5 * 1024 * 1024
-    json: bool = False
-
-    @property
-    def origin(self) -> str:
-        return f"{self.scheme}://{self.host}:{self.port}"
+    # "json" and "text" are promises of the manifest; without one, the answer says what it is.
+    format: str = ""
 
 
 ManifestPlan: TypeAlias = CommandPlan | PythonPlan | HttpPlan

@@ -88,7 +88,7 @@ def _network(options: Any) -> Network:
         raise _wrong(f"{' and '.join(chosen)} exclude each other")
     if not options.host:
         return bool(options.network)
-    from tongs.sandbox.hosts import parse
+    from tongs.core.hosts import parse
 
     return tuple(str(_read("--host", parse, host)) for host in options.host)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tongs.sandbox import hosts
-from tongs.sandbox.hosts import Entry, Range, address_problem, allowed, granted, parse, parse_grant
+from tongs.core import hosts
+from tongs.core.hosts import Entry, Range, address_problem, allowed, granted, parse, parse_grant
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 An entry is `api.github.com`, `*.example.org:443`, `example.org:*`, `192.0.2.7` or `[2001:db8::7]`.
 Names match by their text. What a name resolves to is judged apart, by `address_problem`: a name in
 the list must not lead to this machine, its network or a cloud's metadata service, unless a person
-granted that. `proxy.py` runs this file without the package around it: standard library only, and of
-that only what an interpreter loads cheaply.
+granted that. The sandbox's proxy runs this file without the package around it: standard library
+only, and of that only what an interpreter loads cheaply.
 """
 
 from __future__ import annotations
