@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tongs.core.network import within
 from tongs.core import hosts
+from tongs.core.network import within
 from tongs.schema.files import load
 
 _ENTRY = load("tool.yaml")["$defs"]["permissions"]["properties"]["network"]["items"]["pattern"]

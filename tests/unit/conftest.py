@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +37,18 @@ class Project:
         if trusted:
             runtime = self.runtime()
             runtime.definitions.accept(runtime.find(name))
+        return path
+
+    def manifest(self, name: str, data: Mapping[str, Any]) -> Path:
+        """A tool of shape 3, accepted; `data` lacks nothing but what every manifest needs."""
+        folder = self.tools / name
+        folder.mkdir(exist_ok=True)
+        path = folder / "tool.yml"
+        (kind,) = data["exec"]
+        whole = {"name": name, "description": "A test.", "kind": kind, "version": 1, **data}
+        path.write_text(json.dumps(whole, indent=1))
+        runtime = self.runtime()
+        runtime.definitions.accept(runtime.find(name))
         return path
 
     def run(self, name: str, **arguments: object) -> ToolResult:

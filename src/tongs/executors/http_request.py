@@ -14,7 +14,7 @@ from tongs.template import dollar, url
 from tongs.template.dollar import DollarText, Name
 from tongs.template.manifest import HttpPlan, Names
 from tongs.template.url import Address
-from tongs.template.values import ABSENT, ValueRefused, Values, is_unicode, plain_text, utf8
+from tongs.template.values import ABSENT, ValueRefused, Values, plain_text, utf8
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"
@@ -125,6 +125,4 @@ def _body(body: Any, values: Values, content: str) -> tuple[bytes, str]:
         return utf8(given), TEXT_TYPE
     if isinstance(given, Mapping) and content.partition(";")[0].strip().lower() == FORM_TYPE:
         return utf8(url.form(url.pairs(given.items(), {}))), FORM_TYPE
-    text = json.dumps(given, ensure_ascii=False)
-    # Half a surrogate pair is JSON only as an escape.
-    return utf8(text if is_unicode(text) else json.dumps(given)), JSON_TYPE
+    return utf8(json.dumps(given, ensure_ascii=False)), JSON_TYPE

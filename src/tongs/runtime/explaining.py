@@ -13,6 +13,7 @@ from tongs.core.execution import Policy
 from tongs.core.permissions import Grants, Limits, Permissions, covered
 from tongs.core.record import dataclass
 from tongs.core.tool import Tool
+from tongs.executors import Executors
 from tongs.policy import grants as lines
 from tongs.policy.permissions import NETWORK_TAGS, effective, too_broad
 from tongs.runtime.stated import source_of, stated
@@ -60,6 +61,7 @@ class Explanation:
     environment: tuple[Part, ...]
     limits: Mapping[str, Part]
     timeout: Part
+    # Empty where Tongs carries the call out itself, without any process.
     tier: str
     enforcement: str
     enforced: tuple[str, ...]
@@ -211,6 +213,9 @@ class _Explaining:
             cwd=self._place.start,
             private_hosts=self._settings.private_hosts,
         )
+        own = getattr(Executors()[self._tool.executor], "walls", None)
+        if own is not None:
+            return "", (tuple(own), (), ()), None
         sandbox, tier = self._sandbox, ""
         try:
             tier = sandbox.found().tier

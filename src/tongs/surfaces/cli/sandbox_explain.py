@@ -51,7 +51,7 @@ def _show(invocation: Invocation, found: Explanation) -> None:
     for line in table(("WHAT", "VALUE", "FROM"), rows, console.width()):
         console.data(f"{line}\n")
     console.data("\n")
-    if "fs.read" in found.enforced:
+    if found.tier and "fs.read" in found.enforced:
         console.data(f"hidden:        everything else; {_HOME[found.tier]}\n")
     console.data(f"enforced:      {', '.join(found.enforced) or 'nothing'}\n")
     console.data(f"not enforced:  {', '.join(found.not_enforced) or 'nothing'}\n")
@@ -73,6 +73,8 @@ def _verdict(found: Explanation) -> str:
     name = f"{found.tool.name} ({found.tool.origin.path})"
     if found.refusal is not None:
         return f"{name} would be refused: {found.refusal.message}"
+    if "fs.read" in found.enforced and not found.tier:
+        return f"{name} starts no process: Tongs itself sends its request"
     if "fs.read" in found.enforced:
         return f"{name} is confined by {TIERS[found.tier].partition(':')[0]}"
     why = "" if found.enforcement == "off" else "this machine cannot do it, and "
