@@ -113,7 +113,7 @@ def resolved(host: str, port: int, clock: Clock) -> list[str]:
         try:
             found = socket.getaddrinfo(host.encode(), port, 0, socket.SOCK_STREAM)
             answer.append([str(address[0]) for *_, address in found])
-        except (OSError, UnicodeError) as error:
+        except OSError as error:
             answer.append(error)
 
     asking = threading.Thread(target=ask, daemon=True)
@@ -121,9 +121,17 @@ def resolved(host: str, port: int, clock: Clock) -> list[str]:
     asking.join(clock.left())
     if not answer:
         raise TimeoutError
-    if isinstance(answer[0], Exception):
-        raise OSError(f"{host} cannot be resolved") from answer[0]
+    if isinstance(answer[0], OSError):
+        raise answer[0]
     return list(dict.fromkeys(answer[0]))
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """From the outermost to the first; httpcore2 hides them, but keeps them."""
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
 
 
 class _Stream(httpcore2.NetworkStream):
@@ -244,6 +252,7 @@ class CheckedTransport(httpx2.BaseTransport):
             status_code=made.status,
             headers=made.headers,
             stream=_Body(made.stream),
+            request=request,
             extensions=made.extensions,
         )
 

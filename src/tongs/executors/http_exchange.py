@@ -15,7 +15,13 @@ from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Context
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass
-from tongs.executors.http_connection import CheckedNetwork, CheckedTransport, Clock, Reach
+from tongs.executors.http_connection import (
+    CheckedNetwork,
+    CheckedTransport,
+    Clock,
+    Reach,
+    causes,
+)
 from tongs.executors.http_redirect import REDIRECTS, redirected
 from tongs.executors.http_request import Request
 from tongs.policy import grants
@@ -121,7 +127,8 @@ class Exchange:
             try:
                 answer = self._sent(request)
             except (httpcore2.ConnectError, OSError) as error:
-                if isinstance(error, TimeoutError) or isinstance(error.__cause__, ssl.SSLError):
+                # Neither the clock nor a certificate is another one a moment later.
+                if any(isinstance(each, TimeoutError | ssl.SSLError) for each in causes(error)):
                     raise
                 trouble = error
             pause = self._pause(answer)
@@ -144,11 +151,10 @@ class Exchange:
     def _sent(self, request: Request) -> tuple[int, str, httpx2.Headers, bytes]:
         self._network = CheckedNetwork(self._reach, self._clock)
         secured = self._secured() if request.address.scheme == "https" else None
-        # A client per request: no cookie, no connection and no setting of the machine goes along.
-        with httpx2.Client(
-            transport=CheckedTransport(self._network, secured), trust_env=False
-        ) as client:
-            response = client.send(_message(request), stream=True, follow_redirects=False)
+        # A transport per request, and no client: no cookie, no connection and no setting of the
+        # machine goes along, and nobody looks at a redirect before we do.
+        with CheckedTransport(self._network, secured) as transport:
+            response = transport.handle_request(_message(request))
             try:
                 return (
                     response.status_code,

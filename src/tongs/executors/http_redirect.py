@@ -34,16 +34,17 @@ def redirected(request: Request, status: int, location: str) -> Request:
         follows = _without_body(follows)
         if request.method not in ("GET", "HEAD"):
             follows = replace(follows, method="GET")
-    if address.keeps_secrets_of(request.address):
-        return follows
-    if follows.body:
+    same = address.keeps_secrets_of(request.address)
+    if follows.body and not (same and status in (307, 308)):
         raise ToolError(
             ErrorCode.HTTP_ERROR,
-            f"{request.address.origin} redirects the {request.method} to {address.origin},"
-            " and a body is sent to no other place than the manifest names",
+            f"{request.address.origin} redirects the {request.method} to {address.origin}"
+            f" ({status}); a body is sent again only to the same host, and for 307 or 308",
             details={"status": status},
-            hint=f"if that is its new address, write it in the manifest: {address.origin}",
+            hint=f"if that is its new address, write it in the manifest: {follows.url}",
         )
+    if same:
+        return follows
     public = tuple(header for header in follows.headers if not header.private)
     return replace(follows, headers=public)
 

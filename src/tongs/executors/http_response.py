@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import httpcore2
 import httpx2
@@ -12,6 +12,7 @@ import httpx2
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.result import ToolResult
+from tongs.executors.http_connection import causes
 from tongs.executors.http_exchange import Answer
 from tongs.output import decoded, visible
 from tongs.template.manifest import HttpPlan, Projected
@@ -176,7 +177,7 @@ _HINTS = {
 
 
 def _reason(error: Exception, host: str) -> str:
-    for cause in _causes(error):
+    for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"the certificate of {host} does not hold: {cause.verify_message}"
         if isinstance(cause, ssl.SSLError):
@@ -188,14 +189,6 @@ def _reason(error: Exception, host: str) -> str:
     if isinstance(error, httpcore2.ProtocolError):
         return f"the answer of {host} is no HTTP that can be read: {visible(str(error)[:200])}"
     return visible(str(error)[:200]) or type(error).__name__
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """From the outermost to the first."""
-    seen: BaseException | None = error
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__
 
 
 def _keys(data: Mapping[str, Any]) -> str:
