@@ -35,7 +35,7 @@ def result_of(answer: Answer, plan: HttpPlan, name: str, url: str) -> ToolResult
     metadata: dict[str, Any] = {
         "status": answer.status,
         "url": url,
-        "contentType": kind,
+        "contentType": visible(kind[:200]),
         "bytes": len(answer.body),
         "redirects": answer.redirects,
     }
