@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from bench import commands, discovery, large_output, pipeline, processes, startup
+from bench import commands, discovery, http, large_output, pipeline, processes, startup
 from bench.rows import Row, as_json, as_markdown
 from bench.world import OFF, World, possible, prepare
 
@@ -53,6 +53,7 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     yield from processes.growth_rows(confined)
     world.enter()
     yield from large_output.rows(world)
+    yield from http.rows(root / "http", 3 if quick else 25)
 
 
 def _heading() -> str:

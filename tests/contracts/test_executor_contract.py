@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pkgutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.web import Asked, Reply, Web
 
 import tongs.executors
 from tongs import Runtime
@@ -13,14 +17,65 @@ from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.result import ToolResult
 from tongs.executors import KEYS, Executors
 
-# One small tool per executor: what it is defined by, and what its stdout must be for A=x.
-SAMPLES = {
-    "process": "run: sh -c 'touch ran; printf got:%s \"$1\"' sh {A}\n",
-    "script": "bash: touch ran; printf 'got:%s' {A}\n",
-    "steps": "steps:\n  - bash: touch ran\n  - bash: printf 'got:%s' {A}\n",
-}
 # Modules of the package that are no executor but what several of them share.
-SHARED = {"step"}
+SHARED = {
+    "step",
+    "manifest",
+    "http_connection",
+    "http_exchange",
+    "http_redirect",
+    "http_request",
+    "http_response",
+}
+
+EXECUTABLE = """#!/bin/sh
+if [ "$1" = description ]; then
+  echo '{"name": "t", "description": "d", "input_schema":'
+  echo ' {"type": "object", "properties": {"A": {"type": "string"}}}}'
+else
+  touch ran
+  jq -j '"got:" + .A'
+fi
+"""
+INPUTS = {"schema": {"type": "object", "properties": {"A": {"type": "string"}}}}
+
+
+def yaml(text: str) -> Callable[[Path, str], None]:
+    def write(folder: Path, url: str) -> None:
+        (folder / "t.yaml").write_text(f"{text}parameters: {{A: {{}}}}\n")
+
+    return write
+
+
+def executable(folder: Path, url: str) -> None:
+    (folder / "t").write_text(EXECUTABLE)
+    (folder / "t").chmod(0o755)
+
+
+def manifest(kind: str, body: Callable[[str], dict[str, Any]]) -> Callable[[Path, str], None]:
+    def write(folder: Path, url: str) -> None:
+        (folder / "t").mkdir()
+        (folder / "t" / "run.sh").write_text("#!/bin/sh\ntouch ran\nprintf 'got:%s' \"$1\"\n")
+        (folder / "t" / "run.sh").chmod(0o755)
+        permissions = {"network": kind == "http", "fs": {"write": ["."]}}
+        data = {"name": "t", "description": "d", "kind": kind, "inputs": INPUTS}
+        whole = {**data, "exec": {kind: body(url)}, "permissions": permissions}
+        (folder / "t" / "tool.yml").write_text(json.dumps(whole))
+
+    return write
+
+
+# One small tool per executor: it leaves `ran` in the project, and its output for A=x is `got:x`.
+SAMPLES: dict[str, Callable[[Path, str], None]] = {
+    "process": yaml("run: sh -c 'touch ran; printf got:%s \"$1\"' sh {A}\n"),
+    "script": yaml("bash: touch ran; printf 'got:%s' {A}\n"),
+    "steps": yaml("steps:\n  - bash: touch ran\n  - bash: printf 'got:%s' {A}\n"),
+    "executable": executable,
+    "command": manifest(
+        "command", lambda url: {"entrypoint": ".tongs/tools/t/run.sh", "args": ["${A}"]}
+    ),
+    "http": manifest("http", lambda url: {"url": url, "method": "POST", "body": "${A}"}),
+}
 
 
 @pytest.fixture(params=sorted(KEYS))
@@ -29,15 +84,35 @@ def key(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def runtime(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runtime:
-    monkeypatch.setenv("TONGS_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+def web(tmp_path: Path) -> Iterator[Web]:
+    """What an http tool talks to."""
+
+    def answer(asked: Asked) -> Reply:
+        (tmp_path / "project" / "ran").touch()
+        return Reply(200, b"got:" + asked.body, {"Content-Type": "text/plain; charset=utf-8"})
+
+    made = Web(answer)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def runtime(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, web: Web
+) -> Iterator[Runtime]:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.yml").write_text("security: {allow_private_hosts: [127.0.0.1]}\n")
+    monkeypatch.setenv("TONGS_HOME", str(home))
+    monkeypatch.setenv("HOME", str(home))
     folder = tmp_path / "project" / ".tongs" / "tools"
     folder.mkdir(parents=True)
-    (folder / "t.yaml").write_text(SAMPLES[key] + "parameters: {A: {}}\n")
-    runtime = Runtime.open(tmp_path / "project", single_thread=True)
-    runtime.definitions.accept(runtime.find("t"))
-    return runtime
+    SAMPLES[key](folder, web.url)
+    monkeypatch.chdir(tmp_path / "project")
+    with Runtime.open(tmp_path / "project", single_thread=True) as first:
+        first.definitions.accept(first.find("t"))
+    with Runtime.open(tmp_path / "project", single_thread=True) as runtime:
+        yield runtime
 
 
 def call(value: str) -> ToolCall:
@@ -71,7 +146,11 @@ def test_execution_gives_the_output_as_a_result(runtime: Runtime, tmp_path: Path
     result = runtime.run_sync(call("x"))
 
     assert isinstance(result, ToolResult)
-    assert (result.ok, result.output, result.metadata["exitCode"]) == (True, "got:x", 0)
+    assert (result.ok, result.output, result.error) == (True, "got:x", None)
+    assert (result.metadata.get("exitCode"), result.metadata.get("status")) in (
+        (0, None),
+        (None, 200),
+    )
     assert (tmp_path / "project" / "ran").exists()
 
 

@@ -39,6 +39,7 @@ def keys(text: str) -> list[str]:
 
 TOOL = files.load("tool.yaml")
 CONFIG = files.load("config")
+HTTP = files.load("manifest")["properties"]["exec"]["properties"]["http"]
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,16 @@ CONFIG = files.load("config")
 )
 def test_yaml_tool_page_lists_every_key_of_the_schema(section: str, schema: dict[str, Any]) -> None:
     assert sorted(keys(sections(REFERENCE / "yaml-tool.md")[section])) == sorted(
+        schema["properties"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("section", "schema"),
+    [("exec.http", HTTP), ("exec.response", HTTP["properties"]["response"])],
+)
+def test_manifest_page_lists_every_key_of_http(section: str, schema: dict[str, Any]) -> None:
+    assert sorted(keys(sections(REFERENCE / "manifest.md")[section])) == sorted(
         schema["properties"]
     )
 

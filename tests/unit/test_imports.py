@@ -129,3 +129,22 @@ with Runtime.open(auto_approve=["*"]) as runtime:
     modules = loaded(program, output="hi you 1\n")
 
     assert not below(modules, "asyncio", "concurrent", "subprocess")
+
+
+def test_http_tool_loads_no_http_before_it_is_called(loaded: Loaded, tmp_path: Path) -> None:
+    folder = tmp_path / "home" / ".tongs" / "tools" / "web"
+    folder.mkdir()
+    (folder / "tool.yml").write_text(
+        "name: web\ndescription: d\nkind: http\nexec: {http: {url: https://example.org/x}}\n"
+    )
+    for words in (
+        ("list",),
+        ("get", "web"),
+        ("run", "web", "--show-command"),
+        ("run", "hi", "WHO=x"),
+    ):
+        loaded(COMMAND_LINE, "tool", *words)
+
+        modules = loaded(COMMAND_LINE, "tool", *words)
+
+        assert not below(modules, *HEAVY, "httpcore2", "anyio", "h11")

@@ -17,8 +17,9 @@ from tongs.executors.http_exchange import Answer
 from tongs.output import decoded, visible
 from tongs.template.manifest import HttpPlan, Projected
 
-# So much of an answer stands in an error.
+# So much of an answer stands in the details of an error, and in its message.
 _ERROR_TEXT = 2000
+_MESSAGE_TEXT = 300
 _MOST_KEYS = 20
 
 
@@ -43,8 +44,7 @@ def result_of(answer: Answer, plan: HttpPlan, name: str, url: str) -> ToolResult
         metadata["retries"] = answer.retries
     text = _text(answer)
     if not answer.ok:
-        error = _refused(answer, name, url, text)
-        return ToolResult(output=text, error=error, metadata=metadata)
+        return ToolResult(error=_refused(answer, name, url, text), metadata=metadata)
     try:
         output, value, warnings = _read(text, plan, kind)
     except ValueError as error:
@@ -53,7 +53,7 @@ def result_of(answer: Answer, plan: HttpPlan, name: str, url: str) -> ToolResult
             f"{name} got an answer that is no JSON, though `response` needs some: {error}",
             details={"status": answer.status, "url": url, "body": visible(text[:_ERROR_TEXT])},
         )
-        return ToolResult(output=text, error=wrong, metadata=metadata)
+        return ToolResult(error=wrong, metadata=metadata)
     except Missing as missing:
         wrong = ToolError(
             ErrorCode.HTTP_ERROR,
@@ -61,7 +61,7 @@ def result_of(answer: Answer, plan: HttpPlan, name: str, url: str) -> ToolResult
             details={"status": answer.status, "url": url, "body": visible(text[:_ERROR_TEXT])},
             hint="mend `response.json_path` in the manifest",
         )
-        return ToolResult(output=text, error=wrong, metadata=metadata)
+        return ToolResult(error=wrong, metadata=metadata)
     return ToolResult(output=output, value=value, warnings=warnings, metadata=metadata)
 
 
@@ -155,7 +155,8 @@ def _text(answer: Answer) -> str:
 
 def _refused(answer: Answer, name: str, url: str, text: str) -> ToolError:
     body = visible(text[:_ERROR_TEXT])
-    said = f": {body.strip()}" if body.strip() else ""
+    short = " ".join(body.split())[:_MESSAGE_TEXT]
+    said = f": {short}" if short else ""
     reason = visible(answer.reason)
     details = {"status": answer.status, "reason": reason, "url": url, "body": body}
     if after := answer.headers.get("retry-after"):
