@@ -14,7 +14,7 @@ from tongs.core.approval import ApprovalRequest
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.execution import Context, Invoke, NoProcesses, Policy, Session, World
+from tongs.core.execution import Context, Invoke, OwnWalls, Policy, Sandbox, Session, World
 from tongs.core.parts import Allowance, Door, Parts
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
@@ -123,12 +123,8 @@ async def execute(
     """Step 5. One session holds every process of the call, and ends with it."""
     deadline = _deadline(allowance, door)
     world = parts.world(tool, allowance)
-    own = _own_walls(tool, parts)
-    session: Session = (
-        parts.sandbox.open(_policy(call, tool, allowance, world), door.waiter)
-        if own is None
-        else NoProcesses(own)
-    )
+    sandbox = _sandbox(tool, parts)
+    session = sandbox.open(_policy(call, tool, allowance, world), door.waiter)
     try:
         context = Context(
             call=call,
@@ -148,7 +144,8 @@ async def execute(
             if error.code is not ErrorCode.EXECUTION_ERROR:
                 raise
             result = ToolResult(error=error)  # a program that could not be started
-        result = _with_walls(result, session, parts.enforcement if own is None else STRICT)
+        enforcement = parts.enforcement if sandbox is parts.sandbox else STRICT
+        result = _with_walls(result, session, enforcement)
         return _with_reason(result, context, allowance)
     finally:
         session.close()
@@ -228,23 +225,17 @@ def _request(
         preview=parts.executors[tool.executor].preview(tool, call.arguments, world),
         caller=call.caller,
         permissions=allowance.permissions,
-        not_enforced=tuple(_not_enforced(call, tool, allowance, world, parts)),
+        not_enforced=tuple(
+            _sandbox(tool, parts).cannot_enforce(_policy(call, tool, allowance, world))
+        ),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
     )
 
 
-def _own_walls(tool: Tool, parts: Parts) -> Sequence[str] | None:
-    """What an executor that starts no process holds itself; None where the sandbox does."""
-    return getattr(parts.executors[tool.executor], "walls", None)
-
-
-def _not_enforced(
-    call: ToolCall, tool: Tool, allowance: Allowance, world: World, parts: Parts
-) -> Sequence[str]:
-    if _own_walls(tool, parts) is not None:
-        return ()
-    return parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world))
+def _sandbox(tool: Tool, parts: Parts) -> Sandbox:
+    walls = getattr(parts.executors[tool.executor], "walls", None)
+    return parts.sandbox if walls is None else OwnWalls(walls)
 
 
 def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> Policy:

@@ -46,10 +46,8 @@ class HttpExecutor:
         return await self._sent(request, values, context)
 
     async def _sent(self, request: Request, values: Values, context: Context) -> ToolResult:
-        import httpcore2  # noqa: PLC0415 - only a call needs them, and they are slow to load
-        import httpx2  # noqa: PLC0415 - as above
-
-        from tongs.executors.http_exchange import Exchange  # noqa: PLC0415 - as above
+        # Only a call needs them, and the library below is slow to load.
+        from tongs.executors.http_exchange import Exchange  # noqa: PLC0415 - see above
         from tongs.executors.http_response import failure, result_of  # noqa: PLC0415 - as above
 
         tool = context.tool
@@ -62,13 +60,11 @@ class HttpExecutor:
         try:
             answer = await context.waiter.blocking(lambda: exchange.run(request))
         except ToolError as error:
-            if error.code is ErrorCode.HTTP_ERROR:
-                error.details.setdefault("url", url())
-            raise
-        except (OSError, httpcore2.NetworkError, httpcore2.TimeoutException) as error:
-            raise failure(error, tool.name, url(), _host(exchange.request or request)) from None
-        except (httpcore2.ProtocolError, httpx2.DecodingError) as error:
-            raise failure(error, tool.name, url(), _host(exchange.request or request)) from None
+            error.details.setdefault("url", url())
+            return ToolResult(error=error)
+        except _troubles() as error:
+            host = (exchange.request or request).address.authority
+            return ToolResult(error=failure(error, tool.name, url(), host))
         except BaseException:
             # The thread that waits must not outlive a call that was cancelled.
             exchange.give_up()
@@ -84,8 +80,13 @@ class HttpExecutor:
         return self._secured
 
 
-def _host(request: Request) -> str:
-    return request.address.authority
+def _troubles() -> tuple[type[Exception], ...]:
+    """What a network, and whoever answers on it, can do to a call."""
+    import httpcore2  # noqa: PLC0415 - only a call needs them
+    import httpx2  # noqa: PLC0415 - as above
+
+    core = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError)
+    return (OSError, *core, httpx2.DecodingError)
 
 
 def _refused(tool: Tool, plan: HttpPlan, refused: ValueRefused) -> ToolError:

@@ -10,17 +10,19 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import httpcore2
 import httpx2
 
 from tongs.core import hosts
-from tongs.core.annotations import Any
+from tongs.core.annotations import Any, TypeVar
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Place
 from tongs.policy.grants import config, private_hosts_line
+
+T = TypeVar("T")
 
 # Of one name; more would only be tried in vain.
 ADDRESSES = 8
@@ -55,11 +57,19 @@ class Clock:
         self.left()
 
 
+def read_hosts(where: str, entries: Iterable[str], read: Callable[[str], T]) -> list[T]:
+    """The entries of a list. Raises ToolError for one that is no host, as `[::::]` is none."""
+    try:
+        return [read(entry) for entry in entries]
+    except ValueError as error:
+        raise ToolError(ErrorCode.INVALID_DEFINITION, f"{where}: {error}") from None
+
+
 class Reach:
     """Which addresses a call may connect to: public ones, and those that a person granted."""
 
     def __init__(self, private: Sequence[str], place: Place) -> None:
-        self._grants = [hosts.parse_grant(entry) for entry in private]
+        self._grants = read_hosts("security.allow_private_hosts", private, hosts.parse_grant)
         self._place = place
 
     def check_name(self, host: str) -> None:

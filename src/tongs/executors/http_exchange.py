@@ -21,6 +21,7 @@ from tongs.executors.http_connection import (
     Clock,
     Reach,
     causes,
+    read_hosts,
 )
 from tongs.executors.http_redirect import REDIRECTS, redirected
 from tongs.executors.http_request import Request
@@ -101,7 +102,7 @@ class Exchange:
         allowed = context.permissions.network
         if allowed is True:
             return
-        entries = [] if allowed is False else [hosts.parse(entry) for entry in allowed]
+        entries = read_hosts("permissions.network", allowed or (), hosts.parse)
         if hosts.allowed(entries, address.host, address.port):
             return
         tool, place, caller = context.tool, context.world.place, context.call.caller
@@ -114,7 +115,7 @@ class Exchange:
         raise ToolError(
             ErrorCode.PERMISSION_DENIED,
             f"{tool.name} may not reach {address.entry}",
-            details={"allowed": [] if allowed is False else list(allowed)},
+            details={"allowed": list(allowed or ())},
             blocked_by=BlockedBy.CEILING if by_caller else BlockedBy.PERMISSION,
             hint=f"to grant it, write in {where}: {line}",
         )
@@ -171,7 +172,7 @@ class Exchange:
             # Several at once are how little data becomes any amount of work.
             raise ToolError(
                 ErrorCode.HTTP_ERROR,
-                f"the answer is encoded as {encoding[:40]!r}, which was not asked for",
+                f"the answer is encoded as {encoding[:40]!r}; only gzip and deflate are read",
                 details={"status": response.status_code},
             )
         good = response.is_success

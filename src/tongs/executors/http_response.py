@@ -14,6 +14,7 @@ from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.result import ToolResult
 from tongs.executors.http_connection import causes
 from tongs.executors.http_exchange import Answer
+from tongs.executors.manifest import read_json
 from tongs.output import decoded, visible
 from tongs.template.manifest import HttpPlan, Projected
 
@@ -124,10 +125,10 @@ def _read(text: str, plan: HttpPlan, kind: str) -> tuple[str, Any, list[str]]:
     if not shaped and not text.strip():
         return text, None, []
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = read_json(text)
+    except ValueError as error:
         if shaped:
-            raise ValueError(str(error)) from None
+            raise
         return text, None, [f"the answer is no JSON, though it should be: {error}"]
     if not shaped:
         return text, data, []

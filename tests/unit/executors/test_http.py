@@ -19,8 +19,10 @@ from tests.web import Asked, Reply, Web
 
 from tongs import ErrorCode, ToolCall, ToolResult
 from tongs.core.errors import BlockedBy
-from tongs.core.execution import Command, NoProcesses
+from tongs.core.execution import Command, NoProcesses, OwnWalls, Policy
+from tongs.core.permissions import Limits, Permissions
 from tongs.executors.http_exchange import _retry_after
+from tongs.sandbox.waiting import BlockingWaiter
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Project
@@ -178,6 +180,9 @@ def test_answer_is_output_value_and_metadata(call: Call, web: Web) -> None:
         ("application/json", {}, b"{", None, True),
         ("application/json", {"format": "json"}, b"", None, False),
         ("application/json", {}, b"[" * 100_000, None, True),
+        ("application/json", {}, b"[" * 500 + b"]" * 500, None, True),
+        ("application/json", {}, b"NaN", None, True),
+        ("application/json", {}, json.dumps([[1]] * 200).encode(), [[1]] * 200, False),
     ],
 )
 def test_json_is_read_where_it_is_promised(
@@ -572,6 +577,26 @@ def test_list_of_hosts_is_the_ceiling(call: Call, project: Project, web: Web) ->
     assert web.asked == []
 
 
+def test_list_that_nobody_can_read_is_told(call: Call, project: Project, web: Web) -> None:
+    call({}, permissions={"network": [f"127.0.0.1:{web.port}"]})
+    config = project.home / "config.yml"
+    config.write_text(
+        "security: {allow_private_hosts: [127.0.0.1]}\n"
+        'tools: {t: {permissions: {network: ["[::::]"]}}}\n'
+    )
+    listed = project.run("t")
+    config.write_text('security: {allow_private_hosts: ["[::::]"]}\n')
+    granted = project.run("t")
+
+    assert [failed(result)[0] for result in (listed, granted)] == ["INVALID_DEFINITION"] * 2
+
+
+def test_failed_call_says_what_was_enforced(call: Call, web: Web) -> None:
+    web.answer = lambda asked: Reply(pieces=[b"nothing"])
+
+    assert call({}).metadata["enforced"] == ["network", "fs.read", "fs.write"]
+
+
 def test_call_starts_no_process(call: Call, web: Web) -> None:
     before = threading.active_count()
     seen: list[set[str]] = []
@@ -598,6 +623,16 @@ def test_session_of_a_call_without_processes_has_none() -> None:
     with pytest.raises(RuntimeError):
         session.run(Command(("x",), {}, "/"), print).send(None)
     session.close()
+
+
+def test_executor_with_walls_of_its_own_needs_no_sandbox() -> None:
+    policy = Policy(Permissions(), Limits(), "/")
+    sandbox = OwnWalls(("network",))
+
+    session = sandbox.open(policy, BlockingWaiter())
+
+    assert (session.enforced, sandbox.cannot_enforce(policy)) == (("network",), ())
+    sandbox.close()
 
 
 def test_many_calls_at_once_share_nothing(call: Call, project: Project, web: Web) -> None:
