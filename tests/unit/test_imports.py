@@ -147,4 +147,4 @@ def test_http_tool_loads_no_http_before_it_is_called(loaded: Loaded, tmp_path: P
 
         modules = loaded(COMMAND_LINE, "tool", *words)
 
-        assert not below(modules, *HEAVY, "httpcore2", "anyio", "h11")
+        assert not below(modules, "httpx2", "httpcore2", "anyio", "h11", "ssl", "asyncio")
