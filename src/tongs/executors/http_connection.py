@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 # Of one name; more would only be tried in vain.
 ADDRESSES = 8
+# Seconds after which the next address of a name is tried.
+_LATE = 3.0
 # Most that is written before the clock is looked at.
 _PIECE = 64 * 1024
 
@@ -204,8 +206,8 @@ class CheckedNetwork(httpcore2.NetworkBackend):
         """To the first address that answers; each gets its share of the time."""
         failed: Exception = httpcore2.ConnectError("it has no address")
         for at, address in enumerate(addresses):
-            left = self._clock.left()
-            share = None if left is None else left / (len(addresses) - at)
+            left, others = self._clock.left(), len(addresses) - at - 1
+            share = left if left is None or not others else min(left / (others + 1), _LATE)
             try:
                 return self._system.connect_tcp(address, port, share, socket_options=())
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
