@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -123,6 +122,8 @@ class Definitions:
             )
         with _refusals_said(f"{entry.path} was not removed"):
             if entry.format == "manifest":
+                import shutil  # noqa: PLC0415 - loads the modules of every archive
+
                 shutil.rmtree(os.path.dirname(entry.path))
             else:
                 os.unlink(entry.path)
