@@ -208,10 +208,10 @@ def test_files_that_cannot_be_read_as_yaml_are_errors_beside_the_others(
 ) -> None:
     place.tool("good", CLEAN + "timeout: 1\n")
     place.tool("odd", "bash: ls\n\tx: y\n")
-    (place.project / ".tongs" / "tools" / "folder.yaml").mkdir()
+    (place.project / ".tongs" / "tools" / "gone.yaml").symlink_to("nowhere")
 
     assert _short(lint()) == [
-        ("folder.yaml", 0, "error", "unreadable"),
+        ("gone.yaml", 0, "error", "unreadable"),
         ("good.yaml", 4, "warning", "suspicious-timeout"),
         ("odd.yaml", 2, "error", "yaml"),
     ]

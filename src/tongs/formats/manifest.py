@@ -290,7 +290,8 @@ class Reader:
                 hint = f"write `{os.path.relpath(beside, self.base)}`: {hint}".rstrip(": ")
             self.problem(path, f"there is no file {found}", hint=hint, rule="missing-file")
         elif not os.access(found, os.X_OK):
-            self.problem(path, f"{found} is not executable", hint=f"chmod +x {found}")
+            hint = f"chmod +x {found}"
+            self.problem(path, f"{found} is not executable", hint=hint, rule="not-executable")
         return found
 
     def _module_files(self, path: PathTuple, module: str) -> Sequence[str]:

@@ -21,6 +21,7 @@ from tongs.runtime.shapes import (
     EXECUTABLE,
     MANIFEST,
     OF_FAMILY,
+    Shape,
     Shapes,
     listed,
     manifest_in,
@@ -95,6 +96,15 @@ class Catalogue:
     def read(self, path: str) -> bytes:
         """The bytes of a file; ToolError if it cannot be read."""
         return self._shapes.read(path)
+
+    @property
+    def root(self) -> str:
+        """Where the relative paths of the project's tools start."""
+        return self._places.root
+
+    def shape(self, key: str) -> Shape:
+        """How definitions of one shape are read."""
+        return self._shapes[key]
 
     def bundle(self, tool: Tool) -> Bundle:
         """Everything that defines a tool, as it is now."""

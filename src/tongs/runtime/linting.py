@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
-from tongs.authoring.lint import RULES, Format, in_order, lint_document
-from tongs.authoring.lint.loading import SHAPELESS, named
+from tongs.authoring.lint import RULES, in_order
+from tongs.authoring.lint.executables import not_executable
+from tongs.authoring.lint.manifest_files import interpreted
 from tongs.authoring.lint.names import check_calls, check_names
-from tongs.authoring.lint.view import Definition, definitions
 from tongs.config.environment import host_environment
 from tongs.config.ownership import why_not_own
-from tongs.core.errors import DefinitionInvalid, Problem, ToolError
-from tongs.core.record import dataclass, field
-from tongs.core.scope import Scope
-from tongs.core.tool import Origin
-from tongs.formats import yaml, yaml_parameters
-from tongs.formats.yaml_steps import Host
+from tongs.config.places import Places, find_places
+from tongs.core.errors import Problem
+from tongs.core.record import dataclass
+from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.registry import Entry
 from tongs.runtime import Runtime
-from tongs.runtime.wiring import default_shell, platform
-from tongs.schema.document import Document, parse
+from tongs.runtime.lint_files import CONFIG, Found, Linter, look_at_config
+from tongs.runtime.shapes import (
+    EXECUTABLE,
+    MANIFEST,
+    MANIFESTS,
+    OF_FAMILY,
+    YAML,
+    listed,
+    manifest_in,
+    shape_at,
+)
 
-# Where a project keeps its tools; a folder that has none of them is looked at itself.
-_TOOL_FOLDERS = (".tongs/tools", ".cycod/tools")
+# Where a project keeps its tools, each with its family. A folder that has none of them is looked
+# at itself.
+_TOOL_FOLDERS = (
+    (".tongs/tools", "tongs"),
+    (".cycod/tools", "cycod"),
+    ("kodelet-tools", "kodelet"),
+    (".kodelet/tools", "kodelet"),
+    (".glee/tools", "glee"),
+)
+_CONFIG = "config.yml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,95 +48,162 @@ class Report:
 
     files: tuple[str, ...]
     problems: tuple[Problem, ...]
-
-
-@dataclass(slots=True)
-class _Found:
-    """One file and what could be made of it."""
-
-    entry: Entry
-    problems: list[Problem]
-    document: Document | None = None
-    definitions: list[Definition] = field(default_factory=list)
+    # What was made of each file, for whoever mends them.
+    found: tuple[Found, ...] = ()
 
 
 def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
-    """Every definition that a call at this place could find."""
-    format_ = _format(runtime)
-    found = [_lint(runtime, entry, format_) for entry in runtime.entries()]
+    """Every definition that a call at this place could find, and every config file."""
+    linter = Linter(runtime.definitions.catalogue, runtime.settings)
+    found = [linter.look(entry) for entry in runtime.entries()]
     for item in found:
         item.problems += _place(item.entry)
+    found += _unlisted(runtime, scope)
     problems = _together(found, frozenset())
-    wanted = {item.entry.path for item in found if scope.covers(item.entry.scope)}
+    found += [
+        look_at_config(Entry(_CONFIG, path=path, format=CONFIG, scope=place))
+        for place, path in runtime.places.config_files()
+        if os.path.lexists(path)
+    ]
+    problems += [each for item in found if item.entry.format == CONFIG for each in item.problems]
+    problems += runtime.settings.ignored
+    wanted = [item for item in found if scope.covers(item.entry.scope)]
     return _report(wanted, problems)
+
+
+def lint_configs(places: Places, scope: Scope = Scope.ANY) -> Report:
+    """The config files alone: with a wrong one there is no runtime to look at the tools."""
+    found = [
+        look_at_config(Entry(_CONFIG, path=path, format=CONFIG, scope=place))
+        for place, path in places.config_files()
+        if scope.covers(place) and os.path.lexists(path)
+    ]
+    return _report(found, [problem for item in found for problem in item.problems])
 
 
 def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
     """These files, and the definitions lying in these folders; ToolError if one is not there."""
-    format_ = _format(runtime)
-    known = frozenset(entry.name for entry in runtime.entries())
+    linter = Linter(runtime.definitions.catalogue, runtime.settings)
+    entries = runtime.entries()
+    known = frozenset(entry.name for entry in entries)
+    by_path = {os.path.realpath(entry.path): entry for entry in entries}
     problems: list[Problem] = []
-    wanted: set[str] = set()
-    for files in _folders(paths):
-        found = [_lint(runtime, Entry(_stem(path), path=path), format_) for path in files]
+    looked: dict[str, Found] = {}
+    by_hand = {os.path.abspath(path) for path in paths}
+    for group in _groups(paths):
+        found = []
+        for entry in group:
+            named = by_path.get(os.path.realpath(entry.path))
+            if entry.format == CONFIG:
+                found.append(look_at_config(entry))
+            elif entry.format == _UNLISTED:
+                found.append(Found(entry, [not_executable(entry.path)]))
+            else:
+                found.append(linter.look(named or entry, project=_project(runtime, entry)))
         problems += _together(found, known)
-        wanted.update(files)
-    return _report(wanted, problems)
+        for item in found:
+            item.by_hand = item.entry.path in by_hand
+            looked[item.entry.path] = item
+    return _report(looked.values(), problems)
 
 
-def tool_files(folder: str) -> list[str]:
-    """The definitions directly in a folder, sorted."""
-    names = sorted(os.listdir(folder))
-    return [
-        os.path.join(folder, name)
-        for name in names
-        if name.endswith(yaml.ENDINGS) and not name.startswith(".")
-    ]
+# A file that would be an executable if it had the bit.
+_UNLISTED = ""
 
 
-def _folders(paths: Sequence[str]) -> Iterator[list[str]]:
+def _groups(paths: Sequence[str]) -> Iterator[list[Entry]]:
     """The files to look at, one list for each folder: names clash only inside one."""
-    single: dict[str, list[str]] = {}
+    single: dict[str, list[Entry]] = {}
     for path in map(os.path.abspath, paths):
-        if os.path.isdir(path):
-            inside = [folder for folder in _TOOL_FOLDERS if os.path.isdir(f"{path}/{folder}")]
-            yield from (tool_files(f"{path}/{folder}") for folder in inside)
-            if not inside:
-                yield tool_files(path)
-        else:
-            single.setdefault(os.path.dirname(path), []).append(path)
-    yield from (sorted(set(files)) for files in single.values())
+        if not os.path.isdir(path):
+            single.setdefault(os.path.dirname(path), []).append(_named(path))
+            continue
+        inside = [pair for pair in _TOOL_FOLDERS if os.path.isdir(os.path.join(path, pair[0]))]
+        config = os.path.join(path, ".tongs", _CONFIG)
+        if os.path.isfile(config):
+            yield [Entry(_CONFIG, path=config, format=CONFIG)]
+        elif not inside and (manifest := manifest_in(path)) is not None:
+            single.setdefault(path, []).append(_named(manifest))
+            continue
+        elif not inside:
+            inside = [("", "tongs")]
+        for folder, family in inside:
+            yield _in_folder(os.path.join(path, folder).rstrip(os.sep), family)
+    yield from ([*{entry.path: entry for entry in group}.values()] for group in single.values())
 
 
-def _format(runtime: Runtime) -> Format:
-    host = Host(platform(), default_shell(runtime.settings, host_environment()))
-    return Format(
-        load=lambda document: yaml.load(document, Origin(format="yaml"), host),
-        slots=yaml_parameters.slots,
-        default_shell=host.default_shell,
+def _named(path: str) -> Entry:
+    """A file that somebody named, by what it looks like."""
+    folder, name = os.path.split(path)
+    if name == _CONFIG and os.path.basename(folder) != "tools":
+        return Entry(_CONFIG, path=path, format=CONFIG)
+    if name in MANIFESTS and os.path.basename(folder) != "tools":
+        return Entry(os.path.basename(folder), path=path, format=MANIFEST)
+    shape = shape_at(path)
+    if shape == YAML and not name.endswith((".yaml", ".yml")) and interpreted(path):
+        return Entry(name, path=path, format=_UNLISTED)
+    return Entry(os.path.splitext(name)[0] if shape == YAML else name, path=path, format=shape)
+
+
+def _in_folder(folder: str, family: str) -> list[Entry]:
+    entries = []
+    for name, shape, _ in sorted(listed(folder, OF_FAMILY[family])):
+        stem = os.path.dirname(name) or os.path.splitext(name)[0]
+        path = os.path.join(folder, name)
+        entries.append(Entry(stem, path=path, format=shape, family=family))
+    bare = _without_bit(folder, family)
+    return entries + [Entry(os.path.basename(p), path=p, format=_UNLISTED) for p in bare]
+
+
+def _unlisted(runtime: Runtime, scope: Scope) -> Iterator[Found]:
+    """What lies in a tool folder and would be a tool, if it were executable."""
+    custom = runtime.settings.custom_tools
+    for place in SEARCH_ORDER if custom.enabled else ():
+        if not scope.covers(place):
+            continue
+        for folder, family in runtime.places.tool_folders(
+            place, global_dir=custom.global_dir, local_dir=custom.local_dir
+        ):
+            for path in _without_bit(folder, family):
+                entry = Entry(os.path.basename(path), scope=place, path=path, family=family)
+                yield Found(_bare(entry), [not_executable(path)])
+
+
+def _bare(entry: Entry) -> Entry:
+    return Entry(
+        entry.name, scope=entry.scope, path=entry.path, family=entry.family, format=_UNLISTED
     )
 
 
-def _lint(runtime: Runtime, entry: Entry, format_: Format) -> _Found:
-    try:
-        data = runtime.definitions.catalogue.read(entry.path)
-        document = parse(data, entry.path)
-    except ToolError as error:
-        fix = RULES["unreadable"].fix
-        return _Found(entry, [Problem(entry.path, error.message, rule="unreadable", hint=fix)])
-    except DefinitionInvalid as invalid:
-        return _Found(entry, named(invalid.problems))
-    problems = lint_document(document, format_)
-    name = Entry(yaml.name_of(document), scope=entry.scope, family=entry.family, path=entry.path)
-    shaped = not any(problem.rule in SHAPELESS for problem in problems)
-    return _Found(name, problems, document, list(definitions(document, format_)) if shaped else [])
+def _without_bit(folder: str, family: str) -> list[str]:
+    if EXECUTABLE not in OF_FAMILY[family]:
+        return []
+    found = []
+    with suppress(OSError), os.scandir(folder) as files:
+        for file in files:
+            # A `.py` file without the bit is a tool of another kind, but for Kodelet.
+            other = file.name.endswith((".yaml", ".yml")) or (
+                family == "tongs" and file.name.endswith(".py")
+            )
+            if file.name.startswith(".") or other or not file.is_file():
+                continue
+            if not file.stat().st_mode & 0o111 and interpreted(file.path):
+                found.append(file.path)
+    return sorted(found)
 
 
-def _together(found: Sequence[_Found], known: frozenset[str]) -> list[Problem]:
+def _project(runtime: Runtime, entry: Entry) -> str:
+    """Where the relative paths of a manifest start that no scope has."""
+    places = find_places(os.path.dirname(entry.path), host_environment())
+    return places.project or runtime.places.root
+
+
+def _together(found: Sequence[Found], known: frozenset[str]) -> list[Problem]:
     """The problems of each file, and those that show only beside the others."""
-    entries = [item.entry for item in found]
-    documents = {item.entry.path: item.document for item in found if item.document is not None}
-    named_definitions = [(item.entry.name, each) for item in found for each in item.definitions]
+    tools = [item for item in found if item.entry.format not in (_UNLISTED, CONFIG)]
+    entries = [item.entry for item in tools]
+    documents = {item.entry.path: item.document for item in tools if item.document is not None}
+    named_definitions = [(item.entry.name, each) for item in tools for each in item.definitions]
     names = known | {entry.name for entry in entries}
     problems = [problem for item in found for problem in item.problems]
     problems += check_names(entries, documents)
@@ -132,14 +215,17 @@ def _place(entry: Entry) -> list[Problem]:
     """User and global folders are trusted for their place, so it must be the person's own."""
     if entry.scope is Scope.LOCAL:
         return []
-    reason = why_not_own(os.path.dirname(entry.path)) or why_not_own(entry.path)
+    folder = os.path.dirname(entry.path)
+    around = os.path.dirname(folder) if entry.format == MANIFEST else folder
+    reasons = (why_not_own(path) for path in (around, folder, entry.path))
+    reason = next(filter(None, reasons), None)
     return [Problem(entry.path, reason, rule="place", hint=RULES["place"].fix)] if reason else []
 
 
-def _report(wanted: set[str], problems: Sequence[Problem]) -> Report:
-    kept = [problem for problem in problems if problem.file in wanted]
-    return Report(tuple(sorted(wanted)), tuple(in_order(kept)))
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(os.path.basename(path))[0]
+def _report(found: Iterable[Found], problems: Sequence[Problem]) -> Report:
+    items = tuple(found)
+    wanted = {item.entry.path for item in items}
+    # A tool may be wrong because of a file beside it: the whole directory is looked at.
+    folders = {os.path.dirname(i.entry.path) for i in items if i.entry.format == MANIFEST}
+    kept = [p for p in problems if p.file in wanted or os.path.dirname(p.file) in folders]
+    return Report(tuple(sorted(wanted)), tuple(in_order(kept)), items)

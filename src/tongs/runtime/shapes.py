@@ -298,6 +298,7 @@ __all__ = [
     "ENDINGS",
     "EXECUTABLE",
     "MANIFEST",
+    "MANIFESTS",
     "OF_FAMILY",
     "YAML",
     "ExecutableShape",

@@ -14,6 +14,7 @@ from tongs.schema.document import parse
 FORMAT = Format(
     load=lambda document: yaml.load(document, Origin(format="yaml"), Host()),
     slots=yaml_parameters.slots,
+    inputs=yaml_parameters.input_schema,
 )
 
 

@@ -8,6 +8,11 @@
     scripts       keys without effect
     settings      timeouts, environment, descriptions, tags
     names         definitions side by side
+    manifests     manifests; `manifest_files` looks at the files they name
+    executables   executables, and what they say of themselves
+    shared        the keys that mean the same in every shape
+    fixes         what can be mended by itself
+    sarif         the report for code hosts
 
 A check is a function of a Definition that yields Problems. To add one, give its rule a row in
 `rules` and list it in CHECKS.
@@ -34,6 +39,7 @@ from tongs.authoring.lint.settings import (
     step_names,
     timeouts,
 )
+from tongs.authoring.lint.shared import Declared, shared_problems
 from tongs.authoring.lint.urls import urls_without_encoding
 from tongs.authoring.lint.view import Definition, Format, definitions
 from tongs.core.errors import Problem
@@ -66,7 +72,13 @@ def lint_document(document: Document, format_: Format) -> list[Problem]:
         for definition in definitions(document, format_):
             for check in CHECKS:
                 problems += check(definition)
+        problems += shared_problems(_declared(document, format_))
     return in_order(problems)
+
+
+def _declared(document: Document, format_: Format) -> Declared:
+    inputs = format_.inputs(document.data.get("parameters") or {})
+    return Declared(document.source, document.data, inputs, document)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from tongs.authoring.lint.rules import RULES
 from tongs.authoring.lint.view import SHELLS, Definition, Format
@@ -25,16 +25,19 @@ def load_problems(document: Document, format_: Format) -> list[Problem]:
     return []
 
 
-def named(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems of the loader with the linter's names for them, each with something to do."""
-    return [_named(problem) for problem in problems]
+def named(problems: Iterable[Problem], fixes: Mapping[str, str] | None = None) -> list[Problem]:
+    """Problems of the loader with the linter's names for them, each with something to do.
+
+    `fixes` by rule say it better than the rules themselves for one kind of file.
+    """
+    return [_named(problem, fixes or {}) for problem in problems]
 
 
-def _named(problem: Problem) -> Problem:
+def _named(problem: Problem, fixes: Mapping[str, str]) -> Problem:
     rule = problem.rule
     if rule == "yaml" and "`: `" in problem.message:
         rule = "colon-trap"
-    fix = RULES[rule].fix if rule in RULES else ""
+    fix = fixes.get(rule) or (RULES[rule].fix if rule in RULES else "")
     return replace(problem, rule=rule, hint=problem.hint or fix)
 
 

@@ -28,14 +28,14 @@ def check_names(entries: Sequence[Entry], documents: Mapping[str, Document]) -> 
     for entry in marked(entries):
         others = [e for e in entries if e.name == entry.name and e.path != entry.path]
         stem = os.path.splitext(entry.path)[0]
-        if stem in twins:
+        if entry.path in twins.get(stem, ()):
             first, second = (os.path.basename(path) for path in twins[stem][:2])
             message = f"{first} and {second} define the same tool"
             yield _problem("duplicate-file", entry, documents, message)
         elif entry.clash:
             same = [e.path for e in others if e.scope is entry.scope]
             message = f"`{entry.name}` is also defined in {', '.join(same)}"
-            yield _problem("duplicate-name", entry, documents, message)
+            yield _problem("duplicate-name", entry, documents, message, _apart(entry, others))
         if entry.shadowed:
             nearer = min(others, key=lambda e: SEARCH_ORDER.index(e.scope))
             message = f"`{entry.name}` reaches {nearer.path} ({nearer.scope} scope) instead"
@@ -112,9 +112,17 @@ def _circle(graph: Mapping[str, list[str]], start: str, first: str) -> tuple[str
     return None
 
 
+def _apart(entry: Entry, others: Sequence[Entry]) -> str:
+    """How to call each of them, where their qualified names differ."""
+    same = [other.qualified_name for other in others if other.scope is entry.scope]
+    if entry.qualified_name in same:
+        return ""
+    return f"rename one of them, or call this one as {entry.qualified_name}"
+
+
 def _twins(entries: Sequence[Entry]) -> dict[str, list[str]]:
     by_stem: dict[str, list[str]] = {}
-    for path in sorted({entry.path for entry in entries}):
+    for path in sorted({entry.path for entry in entries if entry.format == "yaml"}):
         by_stem.setdefault(os.path.splitext(path)[0], []).append(path)
     return {stem: paths for stem, paths in by_stem.items() if len(paths) > 1}
 

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
+from tongs.authoring.lint.rule import Rule
+from tongs.authoring.lint.rules_shapes import SHAPE_RULES
 from tongs.core.errors import Severity
-from tongs.core.record import dataclass
 
 _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """`fix` says what to do in general; a Problem's own hint is about the case at hand."""
-
-    name: str
-    severity: Severity
-    finds: str
-    why: str
-    fix: str
 
 
 # In the order of the reference page: what makes a file unusable first.
@@ -40,13 +30,14 @@ _TABLE = (
         _ERROR,
         "a key that does not exist, or a value of the wrong type",
         "what does not fit the format would be ignored or misread without anybody noticing",
-        "compare with `tongs help tools`",
+        "compare with `tongs schema` of that kind of file",
     ),
     Rule(
         "definition",
         _ERROR,
         "keys that contradict each other, or nothing to run",
-        "a tool runs exactly one thing: an action (one for each platform), or steps",
+        "a tool runs exactly one thing: an action (one for each platform), or steps; in a manifest"
+        " what `kind` says",
         "keep one of run, cmd, bash, pwsh, python, script, tool, steps",
     ),
     Rule(
@@ -115,7 +106,7 @@ _TABLE = (
     Rule(
         "duplicate-file",
         _ERROR,
-        "`x.yaml` beside `x.yml`",
+        "`x.yaml` beside `x.yml`, or `tool.yaml` beside `tool.yml`",
         "nobody could say which of the two is meant",
         "keep one of the two files",
     ),
@@ -138,7 +129,7 @@ _TABLE = (
         _WARNING,
         "a tool named like a built-in one",
         "agents rely on what these names do, so a definition answers only to its qualified name",
-        "choose another name, or call it as `yaml:NAME`",
+        "choose another name, or call it as `yaml:NAME`, `exec:NAME` or `manifest:NAME`",
     ),
     Rule(
         "raw",
@@ -192,7 +183,7 @@ _TABLE = (
     Rule(
         "ignored-key",
         _WARNING,
-        "a key that has no effect where it stands",
+        "a key that has no effect where it stands, or that no description of an executable has",
         "it looks as if it did something",
         "remove it, or move it to where it counts",
     ),
@@ -269,9 +260,12 @@ _TABLE = (
     ),
 )
 
-RULES = {rule.name: rule for rule in _TABLE}
+RULES = {rule.name: rule for rule in (*_TABLE, *SHAPE_RULES)}
 
 
 def why(rule: str) -> str:
     """Why a finding of this rule matters; empty for a rule that only a loader knows."""
     return RULES[rule].why if rule in RULES else ""
+
+
+__all__ = ["RULES", "Rule", "why"]

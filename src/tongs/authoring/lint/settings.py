@@ -40,21 +40,28 @@ def timeouts(definition: Definition) -> Iterator[Problem]:
 
 
 def _timeout(definition: Definition, path: PathTuple, wanted: int) -> Iterator[Problem]:
+    if (odd := odd_timeout(wanted, "timeout")) is not None:
+        message, fix, severity = odd
+        yield definition.finding("suspicious-timeout", path, message, fix=fix, severity=severity)
+
+
+def odd_timeout(wanted: int, key: str) -> tuple[str, str, Severity] | None:
+    """What is odd about so many milliseconds, what to do, and how much it matters."""
     if wanted < _SHORTEST or wanted in _LIKE_SECONDS:
-        yield definition.finding(
-            "suspicious-timeout",
-            path,
-            f"{wanted} milliseconds end a program before it does much",
-            fix=f"if seconds are meant: `timeout: {wanted * 1000}`",
-        )
-    elif wanted > _LONGEST:
-        yield definition.finding(
-            "suspicious-timeout",
-            path,
-            f"{wanted} milliseconds are {wanted / _LONGEST:.1f} hours",
-            fix="a caller waits that long for a program that hangs; give it less",
-            severity=Severity.NOTE,
-        )
+        message = f"{wanted} milliseconds end a program before it does much"
+        return message, f"if seconds are meant: `{key}: {wanted * 1000}`", Severity.WARNING
+    if wanted > _LONGEST:
+        message = f"{wanted} milliseconds are {_hours(wanted)} hours"
+        fix = "a caller waits that long for a program that hangs; give it less"
+        return message, fix, Severity.NOTE
+    return None
+
+
+def _hours(milliseconds: int) -> str:
+    # A number of any length may stand in a file; a float holds the shorter ones only.
+    if milliseconds < 1e15:
+        return f"{milliseconds / _LONGEST:.1f}"
+    return f"{milliseconds // _LONGEST}"
 
 
 def environment_names(definition: Definition) -> Iterator[Problem]:

@@ -24,6 +24,8 @@ class Format:
 
     load: Callable[[Document], object]
     slots: Callable[[Mapping[str, Any]], Mapping[str, Slot]]
+    # The JSON Schema of the parameters.
+    inputs: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     default_shell: str = "bash"
 
 

@@ -1,0 +1,166 @@
+"""One file of any shape as the linter sees it."""
+
+from __future__ import annotations
+
+import os
+
+from tongs.authoring.lint import RULES, Format, lint_document
+from tongs.authoring.lint.executables import (
+    lint_description,
+    no_interpreter_line,
+    not_asked,
+    refused,
+)
+from tongs.authoring.lint.loading import SHAPELESS, named
+from tongs.authoring.lint.manifest_files import is_plain_text
+from tongs.authoring.lint.manifests import ManifestPlace, lint_manifest
+from tongs.authoring.lint.view import Definition, definitions
+from tongs.config.environment import host_environment
+from tongs.config.settings import Settings
+from tongs.core.digest import digest_of
+from tongs.core.errors import DefinitionInvalid, Problem, ToolError
+from tongs.core.record import dataclass, field, replace
+from tongs.core.scope import Scope
+from tongs.core.tool import Origin
+from tongs.formats import executable, manifest, yaml, yaml_parameters
+from tongs.formats.yaml_steps import Host
+from tongs.registry import Entry
+from tongs.runtime.bundle import bundle
+from tongs.runtime.catalogue import Catalogue
+from tongs.runtime.shapes import EXECUTABLE, MANIFEST, MANIFESTS, ExecutableShape
+from tongs.runtime.wiring import default_shell, platform
+from tongs.schema.check_document import check_document
+from tongs.schema.document import MAX_BYTES, Document, parse
+from tongs.store.files import read_whole
+
+CONFIG = "config"
+# The format of an entry and the schema of its file.
+SCHEMAS = {"yaml": yaml.SCHEMA, "manifest": manifest.SCHEMA, CONFIG: "config"}
+_CONFIG_FIXES = {"schema": "compare with `tongs schema config`"}
+
+
+@dataclass(slots=True)
+class Found:
+    """One file and what could be made of it."""
+
+    entry: Entry
+    problems: list[Problem]
+    document: Document | None = None
+    definitions: list[Definition] = field(default_factory=list)
+    # Where the relative paths of a manifest start.
+    base: str = ""
+    # The person named this very file.
+    by_hand: bool = False
+
+    def again(self, linter: Linter | None, data: bytes) -> Found:
+        """The same file with other content."""
+        if linter is None or self.entry.format == CONFIG:
+            return look_at_config(self.entry, data)
+        seen = linter.look(self.entry, data, project=self.base)
+        return Found(self.entry, seen.problems, seen.document, base=self.base)
+
+
+class Linter:
+    """Looks at files of all shapes. Runs nothing that the person has not trusted."""
+
+    def __init__(self, catalogue: Catalogue, settings: Settings) -> None:
+        self._catalogue = catalogue
+        host = Host(platform(), default_shell(settings, host_environment()))
+        self._format = Format(
+            load=lambda document: yaml.load(document, Origin(format="yaml"), host),
+            slots=yaml_parameters.slots,
+            inputs=yaml_parameters.input_schema,
+            default_shell=host.default_shell,
+        )
+
+    def look(self, entry: Entry, data: bytes | None = None, *, project: str = "") -> Found:
+        """What is wrong with a file, or with `data` in its place.
+
+        `project` is where a manifest belongs that lies in no tool folder.
+        """
+        try:
+            if entry.format == EXECUTABLE:
+                return Found(entry, self._executable(entry, project))
+            data = self._catalogue.read(entry.path) if data is None else data
+            document = parse(data, entry.path)
+        except ToolError as error:
+            fix = RULES["unreadable"].fix
+            return Found(entry, [Problem(entry.path, error.message, rule="unreadable", hint=fix)])
+        except DefinitionInvalid as invalid:
+            return Found(entry, named(invalid.problems))
+        if entry.format == MANIFEST:
+            return self._manifest(entry, document, project)
+        problems = lint_document(document, self._format)
+        shaped = not any(problem.rule in SHAPELESS for problem in problems)
+        views = list(definitions(document, self._format)) if shaped else []
+        return Found(_renamed(entry, yaml.name_of(document)), problems, document, views)
+
+    def _manifest(self, entry: Entry, document: Document, project: str) -> Found:
+        origin = self._origin(entry, project)
+        base = origin.project or os.path.dirname(entry.path)
+
+        def load(document: Document) -> object:
+            tool = manifest.load(document, origin)
+            # Trust covers the whole directory, so it must be one that can be read.
+            return bundle(os.path.dirname(entry.path), tool.parts)
+
+        problems = lint_manifest(document, ManifestPlace(load, base))
+        folder = os.path.dirname(entry.path)
+        if all(os.path.lexists(os.path.join(folder, name)) for name in MANIFESTS):
+            message = f"{' and '.join(MANIFESTS)} define the same tool; {MANIFESTS[0]} is read"
+            problems.append(_finding("duplicate-file", entry.path, message))
+        name = manifest.name_of(document)
+        return Found(_renamed(entry, name), problems, document, base=base)
+
+    def _executable(self, entry: Entry, project: str) -> list[Problem]:
+        shape = self._catalogue.shape(EXECUTABLE)
+        if not isinstance(shape, ExecutableShape):
+            return []
+        describer = shape.describer
+        data = describer.read(entry.path)
+        problems = [no_interpreter_line(entry.path)] if is_plain_text(entry.path) else []
+        origin = replace(self._origin(entry, project), digest=digest_of(data))
+        if not describer.trust(origin).holds:
+            return [*problems, not_asked(entry.path)]
+        try:
+            described = describer.described(origin, data)
+        except DefinitionInvalid as invalid:
+            return [*problems, *refused(invalid)]
+        return problems + lint_description(
+            entry.path,
+            described.description,
+            lambda: executable.load(described, origin, data, describer.settings),
+        )
+
+    def _origin(self, entry: Entry, project: str) -> Origin:
+        local = entry.scope is Scope.LOCAL
+        return Origin(
+            scope=entry.scope,
+            path=entry.path,
+            format=entry.format,
+            family=entry.family,
+            project=(project or self._catalogue.root) if local else None,
+        )
+
+
+def look_at_config(entry: Entry, data: bytes | None = None) -> Found:
+    """What is wrong with a config file, or with `data` in its place."""
+    path = entry.path
+    try:
+        data = read_whole(path, MAX_BYTES) if data is None else data
+    except OSError as error:
+        return Found(entry, [_finding("unreadable", path, f"cannot be read: {error.strerror}")])
+    try:
+        document = parse(data or b"", path)
+    except DefinitionInvalid as invalid:
+        return Found(entry, named(invalid.problems))
+    return Found(entry, named(check_document(document, "config"), _CONFIG_FIXES), document)
+
+
+def _renamed(entry: Entry, name: str) -> Entry:
+    return replace(entry, name=name)
+
+
+def _finding(rule: str, path: str, message: str) -> Problem:
+    known = RULES[rule]
+    return Problem(path, message, rule=rule, severity=known.severity, hint=known.fix)
