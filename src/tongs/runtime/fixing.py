@@ -46,9 +46,11 @@ def fix(found: Sequence[Found], look: Look, *, dry_run: bool = False) -> list[Fi
     for item in found:
         if not any(_may_matter(problem) for problem in item.problems):
             continue
+        after = item
         if item.entry.format in SCHEMAS:
-            done += _mended(item, look, dry_run=dry_run)
-        done += _made_executable(item, dry_run=dry_run)
+            mended, after = _mended(item, look, dry_run=dry_run)
+            done += mended
+        done += _made_executable(after, dry_run=dry_run)
     return done
 
 
@@ -56,22 +58,24 @@ def _may_matter(problem: Problem) -> bool:
     return problem.severity is Severity.ERROR or problem.rule in _BITS
 
 
-def _mended(item: Found, look: Look, *, dry_run: bool) -> Iterator[Fixed]:
+def _mended(item: Found, look: Look, *, dry_run: bool) -> tuple[list[Fixed], Found]:
+    """What was done to the text, and the file as it is then."""
     path = item.entry.path
     try:
         data = read_whole(path, MAX_BYTES) or b""
         before = data.decode("utf-8")
     except (OSError, UnicodeDecodeError):
-        return  # linting has said so
-    text, done = _better(item, before, look)
+        return [], item  # linting has said so
+    text, done, after = _better(item, before, look)
     if not done:
-        return
+        return [], item
     failure = _why_not(item) or ("" if dry_run else _written(path, data, text))
     lines = tuple((edit.line, edit.what) for edit in done)
-    yield Fixed(path, lines, before, text, _needs_trust(item.entry) and not failure, failure)
+    needs_trust = _needs_trust(item.entry) and not failure
+    return [Fixed(path, lines, before, text, needs_trust, failure)], item if failure else after
 
 
-def _better(item: Found, text: str, look: Look) -> tuple[str, list[Edit]]:
+def _better(item: Found, text: str, look: Look) -> tuple[str, list[Edit], Found]:
     """The text after as many rounds as help: what is mended may uncover what stood behind it."""
     done: list[Edit] = []
     schema = SCHEMAS[item.entry.format]
@@ -85,7 +89,7 @@ def _better(item: Found, text: str, look: Look) -> tuple[str, list[Edit]]:
             break
         text, item = changed, after
         done += sorted(wanted, key=lambda edit: edit.line)
-    return text, done
+    return text, done, item
 
 
 def _made_executable(item: Found, *, dry_run: bool) -> Iterator[Fixed]:
@@ -121,7 +125,7 @@ def _why_not(item: Found) -> str:
     """Why a file is left alone: it belongs to somebody else, or lies somewhere else."""
     entry = item.entry
     if entry.family != "tongs" and not item.by_hand:
-        return f"it belongs to {entry.family}; name the file to have it mended all the same"
+        return f"it belongs to {entry.family}; if you mean it: tongs lint --fix {entry.path}"
     if os.path.islink(entry.path):
         return f"it is a link; mend {os.path.realpath(entry.path)}"
     return ""

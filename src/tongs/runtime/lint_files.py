@@ -57,7 +57,7 @@ class Found:
         if linter is None or self.entry.format == CONFIG:
             return look_at_config(self.entry, data)
         seen = linter.look(self.entry, data, project=self.base)
-        return Found(self.entry, seen.problems, seen.document, base=self.base)
+        return Found(self.entry, seen.problems, seen.document, base=seen.base, by_hand=self.by_hand)
 
 
 class Linter:

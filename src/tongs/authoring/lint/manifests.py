@@ -145,7 +145,7 @@ def wide_network(manifest: Manifest) -> Iterator[Problem]:
         "wide-network",
         ("permissions", "network"),
         f"any host may be reached, but only {host} is needed",
-        fix=f"write `network: [{host}]`, or leave `permissions` out",
+        fix=f"write `network: [{host}]`",
     )
 
 

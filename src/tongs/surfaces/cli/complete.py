@@ -113,6 +113,12 @@ class Completion:
                 return "words", self._tools()
             case ("trust",):
                 return "words", self._tools()
+            case ("lint",):
+                return "files", ()
+            case ("schema",) if not plain:
+                from tongs.surfaces.cli.schema import SCHEMAS  # noqa: PLC0415 - schema only
+
+                return "words", [(name, text) for name, (_, text) in SCHEMAS.items()]
             case ("completion",) if not plain:
                 return "words", [("bash", ""), ("zsh", ""), ("fish", "")]
             case ("help",):

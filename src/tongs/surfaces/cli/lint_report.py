@@ -68,13 +68,20 @@ def _lines(console: Console, problem: Problem) -> Iterator[str]:
     severity = console.paint(problem.severity.value, _COLORS[problem.severity.value])
     yield (
         f"{console.paint(visible(where), 'bold')}: {severity} {problem.rule}:"
-        f" {visible(problem.message)}"
+        f" {visible(_message(problem))}"
     )
     for label, text in (("why:", why(problem.rule)), ("fix:", problem.hint)):
         first, *more = visible(text).split("\n") if text else ("",)
         if text:
             yield f"    {console.paint(label, 'dim')} {first}"
         yield from (f"         {line}" for line in more)
+
+
+def _message(problem: Problem) -> str:
+    """The message, with its subject where it has none."""
+    if problem.field and problem.message.startswith(("must ", "is ", "has ", "the default ")):
+        return f"{problem.field} {problem.message}".replace(" the default ", ": the default ")
+    return problem.message
 
 
 def _shown(path: str) -> str:

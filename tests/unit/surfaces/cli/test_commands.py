@@ -34,7 +34,9 @@ def test_words_and_options_are_told_apart(
 
 
 def test_hidden_commands_are_no_choice() -> None:
-    assert choices(()) == ["tool", "trust", "lint", "doctor", "sandbox", "completion", "help"]
+    assert choices(()) == [
+        *("tool", "trust", "lint", "schema", "doctor", "sandbox", "completion", "help")
+    ]
     assert choices(("tool",)) == ["list", "get", "add", "remove", "run"]
 
 
