@@ -126,8 +126,9 @@ def _why_not(item: Found) -> str:
     entry = item.entry
     if entry.family != "tongs" and not item.by_hand:
         return f"it belongs to {entry.family}; if you mean it: tongs lint --fix {entry.path}"
-    if os.path.islink(entry.path):
-        return f"it is a link; mend {os.path.realpath(entry.path)}"
+    real = os.path.realpath(entry.path)
+    if os.path.islink(entry.path) or (real != entry.path and not item.by_hand):
+        return f"a link leads to it from the tool folder; if you mean it: tongs lint --fix {real}"
     return ""
 
 
