@@ -8,12 +8,16 @@ _HEAD = """\
 
 <!-- Generated from src/tongs/authoring/lint/rules.py by `make docs`; do not edit. -->
 
-`tongs lint` looks at every tool it can find, `tongs lint --root DIR` at the tools of one project,
-`tongs lint PATH...` at single files or folders. It runs nothing. The exit code is 2 if there is an
-error (with `--strict` also for a warning), else 0. `--json` prints
+`tongs lint` looks at every tool and config file it can find: YAML files, manifests and executables,
+`tongs lint --root DIR` at those of one project, `tongs lint PATH...` at single files or folders,
+`--scope` at one scope. It runs nothing that is not trusted. The exit code is 2 if there is an error
+(with `--strict` also for a warning), else 0. `--json` prints
 
     {"problems": [{"file", "line", "field", "rule", "severity", "message", "hint", "why"}],
      "counts": {"error", "warning", "note"}, "files"}
+
+and after `--fix` also `"fixed": [{"file", "changes": [{"line", "what"}], "needsTrust", "failure"}]`.
+`--sarif` prints SARIF 2.1.0; files below the root of the project are named from there.
 """
 
 _SECTIONS = {

@@ -58,7 +58,10 @@ def completed(place: Place, line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("tongs ", ["tool", "trust", "lint", "doctor", "sandbox", "completion", "help"]),
+        (
+            "tongs ",
+            ["tool", "trust", "lint", "schema", "doctor", "sandbox", "completion", "help"],
+        ),
         ("tongs to", ["tool"]),
         ("tongs tool ", ["list", "get", "add", "remove", "run"]),
         ("tongs -v tool r", ["remove", "run"]),
@@ -131,6 +134,10 @@ def test_the_other_shells_get_values_with_descriptions(
     assert tongs("__complete", shell, "--", "sandbox", "run", "--read", "").stdout == "files\n"
     assert tongs("__complete", shell, "--", "sandbox", "run", "--scratch", "").stdout == "folders\n"
     assert tongs("__complete", shell, "--", "sandbox", "run", "--", "ls", "").stdout == "files\n"
+    assert tongs("__complete", shell, "--", "lint", "").stdout == "files\n"
+    assert (
+        tongs("__complete", shell, "--", "schema", "m").stdout.split("\t")[0] == "words\nmanifest"
+    )
     options = tongs("__complete", shell, "--", "tool", "list", "--j")
     assert options.stdout == "words\n--json\t\n"
 

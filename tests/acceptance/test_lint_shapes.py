@@ -79,7 +79,9 @@ def test_the_manifests_of_the_seed_get_exactly_what_is_wrong_with_them(
 
 
 @pytest.mark.parametrize("folder", [".tongs/tools", ".glee/tools"])
-def test_manifests_are_found_where_they_lie(project: Path, tongs: Run, place: Place, folder: str) -> None:
+def test_manifests_are_found_where_they_lie(
+    project: Path, tongs: Run, place: Place, folder: str
+) -> None:
     _manifest(project / folder, "clean")
     broken = _manifest(project / folder, "broken", "kind: command\n")
 
@@ -212,14 +214,19 @@ def test_a_wrong_config_file_is_a_finding_like_any_other(place: Place, tongs: Ru
     file = place.user / "config.yml"
     file.write_text("limits: {processes: many}\nsecurtiy: {}\n")
 
-    assert _lint(tongs, place) == [(str(file), 1, "error", "schema"), (str(file), 2, "error", "schema")]
+    assert _lint(tongs, place) == [
+        (str(file), 1, "error", "schema"),
+        (str(file), 2, "error", "schema"),
+    ]
     outcome = tongs("lint")
     assert (outcome.code, outcome.stderr) == (
         2,
         "the tools were not looked at: the config has to be mended first\n",
     )
     assert "unknown key `securtiy` (did you mean `security`?)" in outcome.stdout
-    assert json.loads(tongs("lint", "--sarif").stdout)["runs"][0]["results"][0]["ruleId"] == "schema"
+    assert (
+        json.loads(tongs("lint", "--sarif").stdout)["runs"][0]["results"][0]["ruleId"] == "schema"
+    )
 
 
 def test_a_config_file_may_be_named(place: Place, tongs: Run, tmp_path: Path) -> None:

@@ -146,7 +146,9 @@ class Reader:
         return found
 
     def _names(self) -> Names:
-        inputs = tuple(self.input_schema.get("properties") or ())
+        properties = self.input_schema.get("properties")
+        # Anything else is refused further down, with its line.
+        inputs = tuple(properties) if isinstance(properties, Mapping) else ()
         secrets = tuple((self._permissions or {}).get("secrets") or {})
         for name in inputs:
             if name in secrets:

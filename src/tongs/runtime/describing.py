@@ -72,7 +72,7 @@ class Describer:
             said = self._answer(origin, data, DESCRIPTION)
         except ToolError as error:
             return {"problem": f"`description` could not be run: {error.message}", "when": _now()}
-        problem, description = _read_description(said)
+        problem, description = read_description(said)
         if problem:
             return {"problem": problem, "when": _now()}
         return {DESCRIPTION: description, CONFIG: self._config(origin, data)}
@@ -103,7 +103,7 @@ class Describer:
             session.close()
 
 
-def _read_description(said: Completed) -> tuple[str, Any]:
+def read_description(said: Completed) -> tuple[str, Any]:
     """What is wrong with the answer, and the answer."""
     stderr = decoded(said.stderr).strip()
     told = f": {stderr[-500:]}" if stderr else ""

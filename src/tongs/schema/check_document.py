@@ -42,8 +42,8 @@ def _hint(document: Document, violation: Violation) -> str:
     value: Any = document.data
     for key in violation.path:
         value = value[key]
-    if violation.path[-1] == "timeout" and isinstance(value, str):
-        return _in_milliseconds(value)
+    if violation.path[-1] in ("timeout", "timeout_ms") and isinstance(value, str):
+        return _in_milliseconds(str(violation.path[-1]), value)
     if "a string" not in violation.message:
         return ""
     if isinstance(value, dict | list):
@@ -56,8 +56,8 @@ def _hint(document: Document, violation: Violation) -> str:
     return f'to give it as text write `{before} "{text}"`'
 
 
-def _in_milliseconds(written: str) -> str:
+def _in_milliseconds(key: str, written: str) -> str:
     try:
-        return f"this file counts in milliseconds: `timeout: {round(duration(written) * 1000)}`"
+        return f"this file counts in milliseconds: `{key}: {round(duration(written) * 1000)}`"
     except ValueError:
-        return "give it in milliseconds, for example `timeout: 30000`"
+        return f"give it in milliseconds, for example `{key}: 30000`"

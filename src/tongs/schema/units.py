@@ -16,11 +16,14 @@ _BYTES = {
     **{unit: 1024**n for n, unit in enumerate(("kib", "mib", "gib", "tib"), 1)},
     **{unit: 1024**n for n, unit in enumerate(("k", "m", "g", "t"), 1)},
 }
+_MOST = 2**62
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def size(written: str | int) -> int:
+def size(written: str | int | float) -> int:
     """Bytes. `256MiB`, `1GB`, `64k` (= KiB) or a plain number; ValueError for anything else."""
+    if isinstance(written, float) and written.is_integer():
+        written = int(written)  # 1e9 is an integer to JSON Schema
     if isinstance(written, int) and not isinstance(written, bool):
         if written < 0:
             raise ValueError(f"must not be negative, got {written}")
@@ -48,12 +51,17 @@ def duration(written: str | int | float) -> float:
 
 def limits(written: Mapping[str, Any]) -> dict[str, int | float]:
     """A `limits:` block in bytes, seconds and counts; the schema has checked its keys."""
-    readers = {"cpu": duration, "processes": int, "open_files": int}
+    readers = {"cpu": _seconds, "processes": int, "open_files": int}
     return {
-        name: readers.get(name, size)(value)  # type: ignore[operator]  # one union per reader
+        # What is larger than any machine bounds nothing, and the kernel could not even hold it.
+        name: min(readers.get(name, size)(value), _MOST)
         for name, value in written.items()
         if value is not None
     }
+
+
+def _seconds(written: str | int | float) -> float:
+    return duration(written if isinstance(written, str) else min(written, 1e11))
 
 
 def _sum(text: str) -> float | None:

@@ -22,9 +22,7 @@ GOOD: dict[str, Any] = {
 
 def _found(said: dict[str, Any], path: str = "/t/hello") -> list[tuple[str, str, str]]:
     origin = Origin(path=path, format="exec")
-    problems = lint_description(
-        path, said, lambda: load(Described(said), origin, b"", Defaults())
-    )
+    problems = lint_description(path, said, lambda: load(Described(said), origin, b"", Defaults()))
     return [(p.rule, p.severity.value, p.field) for p in problems]
 
 
@@ -77,7 +75,9 @@ def test_the_shared_keys_are_checked() -> None:
 
 
 def test_files_that_are_not_run_are_mentioned() -> None:
-    assert [(p.rule, p.severity.value, bool(p.hint)) for p in (not_asked("a"), not_executable("a"))] == [
+    assert [
+        (p.rule, p.severity.value, bool(p.hint)) for p in (not_asked("a"), not_executable("a"))
+    ] == [
         ("not-asked", "note", True),
         ("no-executable-bit", "warning", True),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.authoring.lint_run import rules, tool
+from tests.unit.authoring.lint_run import rules
 
 from tongs.authoring.lint.shared import Declared, shared_problems
 

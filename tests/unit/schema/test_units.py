@@ -64,3 +64,15 @@ def test_a_block_of_limits_becomes_numbers() -> None:
     written = {"memory": "256MiB", "processes": 64, "cpu": "10s", "output": 5, "file_size": None}
 
     assert limits(written) == {"memory": 2**28, "processes": 64, "cpu": 10.0, "output": 5}
+
+
+def test_whole_numbers_with_an_exponent_are_sizes_and_counts() -> None:
+    written = {"memory": 1e9, "processes": 64.0, "cpu": 1e300, "file_size": 1e300}
+
+    assert limits(written) == {
+        "memory": 1_000_000_000,
+        "processes": 64,
+        "cpu": 1e11,
+        # More than any machine has, and still a number that the kernel can hold.
+        "file_size": 2**62,
+    }

@@ -135,7 +135,7 @@ def _values(
     """Values of the wrong type whose right one stands there already, in other characters."""
     for violation in violations(schema_called(schema), document.data):
         scalar = scalars.get(violation.path)
-        if violation.keyword != "type" or scalar is None:
+        if violation.keyword != "type" or scalar is None or not violation.path:
             continue
         written = text[scalar.start : scalar.end]
         new = _retyped(violation, _at(document.data, violation.path), written)

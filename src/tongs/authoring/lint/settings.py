@@ -51,17 +51,10 @@ def odd_timeout(wanted: int, key: str) -> tuple[str, str, Severity] | None:
         message = f"{wanted} milliseconds end a program before it does much"
         return message, f"if seconds are meant: `{key}: {wanted * 1000}`", Severity.WARNING
     if wanted > _LONGEST:
-        message = f"{wanted} milliseconds are {_hours(wanted)} hours"
+        message = f"{wanted} milliseconds are {wanted / _LONGEST:.1f} hours"
         fix = "a caller waits that long for a program that hangs; give it less"
         return message, fix, Severity.NOTE
     return None
-
-
-def _hours(milliseconds: int) -> str:
-    # A number of any length may stand in a file; a float holds the shorter ones only.
-    if milliseconds < 1e15:
-        return f"{milliseconds / _LONGEST:.1f}"
-    return f"{milliseconds // _LONGEST}"
 
 
 def environment_names(definition: Definition) -> Iterator[Problem]:

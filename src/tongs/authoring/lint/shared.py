@@ -11,7 +11,7 @@ from tongs.authoring.lint.rules import RULES
 from tongs.core.annotations import Any
 from tongs.core.errors import Problem, Severity
 from tongs.core.record import dataclass
-from tongs.schema.check import SchemaInvalid, violations, with_defaults
+from tongs.schema.check import SchemaInvalid, check_schema, violations, with_defaults
 from tongs.schema.document import Document, PathTuple, field_name
 
 # `[1, ...]` and `{"a": 1, ...}`: what may follow, outside of any string.
@@ -111,6 +111,7 @@ def _params(declared: Declared, number: int, example: Mapping[str, Any]) -> Iter
     where: PathTuple = ("examples", number, "params")
     params = example.get("params") or {}
     try:
+        check_schema(declared.inputs)
         found = violations(declared.inputs, with_defaults(declared.inputs, params))
     except SchemaInvalid:
         return  # loading has said so
@@ -134,6 +135,7 @@ def _output(declared: Declared, number: int, example: Mapping[str, Any]) -> Iter
     if "schema" not in outputs or _has_dots(value):
         return
     try:
+        check_schema(outputs["schema"])
         found = violations(outputs["schema"], value) if isinstance(outputs["schema"], dict) else []
     except SchemaInvalid:
         return
