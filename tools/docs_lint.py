@@ -16,7 +16,10 @@ _HEAD = """\
     {"problems": [{"file", "line", "field", "rule", "severity", "message", "hint", "why"}],
      "counts": {"error", "warning", "note"}, "files"}
 
-and after `--fix` also `"fixed": [{"file", "changes": [{"line", "what"}], "needsTrust", "failure"}]`.
+and after `--fix` also
+
+    "fixed": [{"file", "changes": [{"line", "what"}], "needsTrust", "failure"}]
+
 `--sarif` prints SARIF 2.1.0; files below the root of the project are named from there.
 """
 

@@ -68,13 +68,13 @@ def test_the_manifests_of_the_seed_get_exactly_what_is_wrong_with_them(
     shutil.copytree(SEED, place.project / ".glee" / "tools")
 
     assert _lint(tongs, place) == [
-        (".glee/tools/repo_scan/tool.yml", 22, "error", "missing-file"),
-        (".glee/tools/repo_scan/tool.yml", 38, "note", "no-security-tag"),
-        (".glee/tools/repo_stats/tool.yml", 22, "error", "missing-file"),
-        (".glee/tools/repo_stats/tool.yml", 25, "warning", "missing-venv"),
-        (".glee/tools/repo_stats/tool.yml", 38, "note", "no-security-tag"),
-        (".glee/tools/slack_notify/tool.yml", 39, "note", "wide-network"),
-        (".glee/tools/web_search/tool.yml", 59, "note", "wide-network"),
+        (".glee/tools/repo_scan/tool.yml", 21, "error", "missing-file"),
+        (".glee/tools/repo_scan/tool.yml", 37, "note", "no-security-tag"),
+        (".glee/tools/repo_stats/tool.yml", 21, "error", "missing-file"),
+        (".glee/tools/repo_stats/tool.yml", 24, "warning", "missing-venv"),
+        (".glee/tools/repo_stats/tool.yml", 37, "note", "no-security-tag"),
+        (".glee/tools/slack_notify/tool.yml", 38, "note", "wide-network"),
+        (".glee/tools/web_search/tool.yml", 58, "note", "wide-network"),
     ]
 
 

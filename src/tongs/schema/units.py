@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tongs.core.annotations import Any
 
@@ -51,7 +51,11 @@ def duration(written: str | int | float) -> float:
 
 def limits(written: Mapping[str, Any]) -> dict[str, int | float]:
     """A `limits:` block in bytes, seconds and counts; the schema has checked its keys."""
-    readers = {"cpu": _seconds, "processes": int, "open_files": int}
+    readers: dict[str, Callable[[Any], int | float]] = {
+        "cpu": _seconds,
+        "processes": int,
+        "open_files": int,
+    }
     return {
         # What is larger than any machine bounds nothing, and the kernel could not even hold it.
         name: min(readers.get(name, size)(value), _MOST)
