@@ -21,7 +21,6 @@ from tongs.runtime.shapes import (
     EXECUTABLE,
     MANIFEST,
     OF_FAMILY,
-    Shape,
     Shapes,
     listed,
     manifest_in,
@@ -32,6 +31,7 @@ from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
     from tongs.runtime.bundle import Bundle
+    from tongs.runtime.describing import Describer
 
 
 class Catalogue:
@@ -97,14 +97,11 @@ class Catalogue:
         """The bytes of a file; ToolError if it cannot be read."""
         return self._shapes.read(path)
 
-    @property
-    def root(self) -> str:
-        """Where the relative paths of the project's tools start."""
-        return self._places.root
-
-    def shape(self, key: str) -> Shape:
-        """How definitions of one shape are read."""
-        return self._shapes[key]
+    def describer(self) -> Describer:
+        """Who asks executables what they are."""
+        shape: Any = self._shapes[EXECUTABLE]
+        asked: Describer = shape.describer
+        return asked
 
     def bundle(self, tool: Tool) -> Bundle:
         """Everything that defines a tool, as it is now."""

@@ -27,7 +27,7 @@ from tongs.formats.yaml_steps import Host
 from tongs.registry import Entry
 from tongs.runtime.bundle import bundle
 from tongs.runtime.catalogue import Catalogue
-from tongs.runtime.shapes import EXECUTABLE, MANIFEST, MANIFESTS, ExecutableShape
+from tongs.runtime.shapes import EXECUTABLE, MANIFEST, MANIFESTS
 from tongs.runtime.wiring import default_shell, platform
 from tongs.schema.check_document import check_document
 from tongs.schema.document import MAX_BYTES, Document, parse
@@ -63,8 +63,10 @@ class Found:
 class Linter:
     """Looks at files of all shapes. Runs nothing that the person has not trusted."""
 
-    def __init__(self, catalogue: Catalogue, settings: Settings) -> None:
+    def __init__(self, catalogue: Catalogue, settings: Settings, root: str) -> None:
         self._catalogue = catalogue
+        # Where the relative paths of the project's tools start.
+        self._root = root
         host = Host(platform(), default_shell(settings, host_environment()))
         self._format = Format(
             load=lambda document: yaml.load(document, Origin(format="yaml"), host),
@@ -113,10 +115,7 @@ class Linter:
         return Found(_renamed(entry, name), problems, document, base=base)
 
     def _executable(self, entry: Entry, project: str) -> list[Problem]:
-        shape = self._catalogue.shape(EXECUTABLE)
-        if not isinstance(shape, ExecutableShape):
-            return []
-        describer = shape.describer
+        describer = self._catalogue.describer()
         data = describer.read(entry.path)
         problems = [no_interpreter_line(entry.path)] if is_plain_text(entry.path) else []
         origin = replace(self._origin(entry, project), digest=digest_of(data))
@@ -139,7 +138,7 @@ class Linter:
             path=entry.path,
             format=entry.format,
             family=entry.family,
-            project=(project or self._catalogue.root) if local else None,
+            project=(project or self._root) if local else None,
         )
 
 

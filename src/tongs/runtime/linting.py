@@ -52,9 +52,13 @@ class Report:
     found: tuple[Found, ...] = ()
 
 
+def linter_of(runtime: Runtime) -> Linter:
+    return Linter(runtime.definitions.catalogue, runtime.settings, runtime.places.root)
+
+
 def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
     """Every definition that a call at this place could find, and every config file."""
-    linter = Linter(runtime.definitions.catalogue, runtime.settings)
+    linter = linter_of(runtime)
     found = [linter.look(entry) for entry in runtime.entries()]
     for item in found:
         item.problems += _place(item.entry)
@@ -83,7 +87,7 @@ def lint_configs(places: Places, scope: Scope = Scope.ANY) -> Report:
 
 def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
     """These files, and the definitions lying in these folders; ToolError if one is not there."""
-    linter = Linter(runtime.definitions.catalogue, runtime.settings)
+    linter = linter_of(runtime)
     entries = runtime.entries()
     known = frozenset(entry.name for entry in entries)
     by_path = {os.path.realpath(entry.path): entry for entry in entries}

@@ -298,7 +298,6 @@ __all__ = [
     "ENDINGS",
     "EXECUTABLE",
     "MANIFEST",
-    "MANIFESTS",
     "OF_FAMILY",
     "YAML",
     "ExecutableShape",

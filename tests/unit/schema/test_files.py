@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 
+from tongs.schema.check import violations
 from tongs.schema.check_document import check_document
 from tongs.schema.document import parse
 from tongs.schema.files import load, path_of
@@ -20,6 +22,7 @@ NAMES = [file for file, _ in SCHEMAS.values()]
 MANIFESTS = sorted(ROOT.glob("tests/acceptance/seed_004/*/tool.yml")) + sorted(
     ROOT.glob("examples/**/tool.yml")
 )
+EXECUTABLES = sorted(ROOT.glob("examples/executables/*"))
 YAML_TOOLS = sorted(ROOT.glob("examples/.tongs/tools/*.yaml"))
 
 
@@ -111,3 +114,10 @@ def test_a_description_of_the_seed_fits_the_schema() -> None:
             "age": {"type": "integer", "description": "The age of the person"}}}}"""
     )
     assert jsonschema_rs.Draft202012Validator(load("description")).is_valid(said)
+
+
+@pytest.mark.parametrize("file", EXECUTABLES, ids=lambda file: file.name)
+def test_an_executable_that_we_show_describes_itself(file: Path) -> None:
+    done = subprocess.run([file, "description"], capture_output=True, check=True, timeout=30)
+
+    assert violations(load("description"), json.loads(done.stdout)) == []

@@ -15,7 +15,7 @@ from tongs.core.scope import Scope
 from tongs.runtime import Runtime
 from tongs.runtime.fixing import Fixed, fix
 from tongs.runtime.lint_files import Linter
-from tongs.runtime.linting import Report, lint_configs, lint_paths, lint_scopes
+from tongs.runtime.linting import Report, lint_configs, lint_paths, lint_scopes, linter_of
 from tongs.surfaces.cli.failure import OK, USAGE, result_json
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.lint_report import show, show_fixed
@@ -110,8 +110,7 @@ def _mended(
     report = look()
     if not invocation.options.fix:
         return report, []
-    linter = Linter(runtime.definitions.catalogue, runtime.settings)
-    fixed = _fix(invocation, report, linter)
+    fixed = _fix(invocation, report, linter_of(runtime))
     return (look() if _changed(fixed, invocation) else report), fixed
 
 
