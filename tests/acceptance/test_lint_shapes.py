@@ -292,3 +292,21 @@ def test_options_that_contradict_each_other_are_refused(
         f"error: {message}",
         2,
     )
+
+
+def test_a_tool_directory_that_cannot_be_read_whole_is_an_error(
+    project: Path, tongs: Run, place: Place
+) -> None:
+    file = _manifest(project / ".tongs" / "tools", "deep")
+    (file.parent / "assets").mkdir()
+    (file.parent / "assets" / "gone").symlink_to("nowhere")
+
+    assert _lint(tongs, place) == [(".tongs/tools/deep/tool.yml", 0, "error", "bundle")]
+
+
+def test_a_config_that_cannot_be_used_is_reported_as_data(place: Place, tongs: Run) -> None:
+    file = place.user / "config.yml"
+    file.write_text("limits: {}\n")
+    file.chmod(0o666)
+
+    assert _lint(tongs, place) == [(str(file), 0, "error", "place")]

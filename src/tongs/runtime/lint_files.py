@@ -104,7 +104,10 @@ class Linter:
         def load(document: Document) -> object:
             tool = manifest.load(document, origin)
             # Trust covers the whole directory, so it must be one that can be read.
-            return bundle(os.path.dirname(entry.path), tool.parts)
+            try:
+                return bundle(os.path.dirname(entry.path), tool.parts)
+            except DefinitionInvalid as invalid:
+                raise DefinitionInvalid([_about(entry.path, p) for p in invalid.problems]) from None
 
         problems = lint_manifest(document, ManifestPlace(load, base))
         folder = os.path.dirname(entry.path)
@@ -154,6 +157,11 @@ def look_at_config(entry: Entry, data: bytes | None = None) -> Found:
     except DefinitionInvalid as invalid:
         return Found(entry, named(invalid.problems))
     return Found(entry, named(check_document(document, "config"), _CONFIG_FIXES), document)
+
+
+def _about(path: str, problem: Problem) -> Problem:
+    """A problem of another file, told of the one that needs it."""
+    return replace(problem, file=path, message=f"{problem.file}: {problem.message}")
 
 
 def _renamed(entry: Entry, name: str) -> Entry:

@@ -8,12 +8,13 @@ from contextlib import suppress
 
 from tongs.authoring.lint import RULES, in_order
 from tongs.authoring.lint.executables import not_executable
+from tongs.authoring.lint.loading import named
 from tongs.authoring.lint.manifest_files import interpreted
 from tongs.authoring.lint.names import check_calls, check_names
 from tongs.config.environment import host_environment
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
-from tongs.core.errors import Problem
+from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.core.record import dataclass
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.registry import Entry
@@ -75,14 +76,18 @@ def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
     return _report(wanted, problems)
 
 
-def lint_configs(places: Places, scope: Scope = Scope.ANY) -> Report:
-    """The config files alone: with a wrong one there is no runtime to look at the tools."""
+def lint_configs(places: Places, scope: Scope, why: DefinitionInvalid) -> Report:
+    """The config files alone, and `why` there is no runtime that could look at the tools."""
     found = [
         look_at_config(Entry(_CONFIG, path=path, format=CONFIG, scope=place))
         for place, path in places.config_files()
         if scope.covers(place) and os.path.lexists(path)
     ]
-    return _report(found, [problem for item in found for problem in item.problems])
+    problems = [problem for item in found for problem in item.problems]
+    known = {(problem.file, problem.line, problem.message) for problem in problems}
+    others = [p for p in named(why.problems) if (p.file, p.line, p.message) not in known]
+    files = {item.entry.path for item in found} | {problem.file for problem in others}
+    return Report(tuple(sorted(files)), tuple(in_order([*problems, *others])), tuple(found))
 
 
 def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
@@ -97,13 +102,13 @@ def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
     for group in _groups(paths):
         found = []
         for entry in group:
-            named = by_path.get(os.path.realpath(entry.path))
+            listed_as = by_path.get(os.path.realpath(entry.path))
             if entry.format == CONFIG:
                 found.append(look_at_config(entry))
             elif entry.format == _UNLISTED:
                 found.append(Found(entry, [not_executable(entry.path)]))
             else:
-                found.append(linter.look(named or entry, project=_project(runtime, entry)))
+                found.append(linter.look(listed_as or entry, project=_project(runtime, entry)))
         problems += _together(found, known)
         for item in found:
             item.by_hand = item.entry.path in by_hand
@@ -229,7 +234,5 @@ def _place(entry: Entry) -> list[Problem]:
 def _report(found: Iterable[Found], problems: Sequence[Problem]) -> Report:
     items = tuple(found)
     wanted = {item.entry.path for item in items}
-    # A tool may be wrong because of a file beside it: the whole directory is looked at.
-    folders = {os.path.dirname(i.entry.path) for i in items if i.entry.format == MANIFEST}
-    kept = [p for p in problems if p.file in wanted or os.path.dirname(p.file) in folders]
+    kept = [problem for problem in problems if problem.file in wanted]
     return Report(tuple(sorted(wanted)), tuple(in_order(kept)), items)

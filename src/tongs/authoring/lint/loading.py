@@ -37,6 +37,8 @@ def _named(problem: Problem, fixes: Mapping[str, str]) -> Problem:
     rule = problem.rule
     if rule == "yaml" and "`: `" in problem.message:
         rule = "colon-trap"
+    if rule == "ownership":
+        rule = "place"
     fix = fixes.get(rule) or (RULES[rule].fix if rule in RULES else "")
     return replace(problem, rule=rule, hint=problem.hint or fix)
 

@@ -119,17 +119,11 @@ def _config_alone(
 ) -> tuple[Report, list[Fixed]]:
     """With a wrong config file no tool can be looked at: it might say where they are."""
     places = find_places(os.path.abspath(invocation.options.root or os.curdir), host_environment())
-    report = lint_configs(places, scope)
-    if not any(problem.severity is Severity.ERROR for problem in report.problems):
-        raise invalid
-    fixed: list[Fixed] = []
-    if invocation.options.fix:
-        fixed = _fix(invocation, report, None)
-        if _changed(fixed, invocation):
-            report = lint_configs(places, scope)
-            if not any(problem.severity is Severity.ERROR for problem in report.problems):
-                later, more = _looked(invocation)
-                return later, [*fixed, *more]
+    report = lint_configs(places, scope, invalid)
+    fixed = _fix(invocation, report, None) if invocation.options.fix else []
+    if _changed(fixed, invocation):
+        later, more = _looked(invocation)
+        return later, [*fixed, *more]
     invocation.console.say("the tools were not looked at: the config has to be mended first")
     return report, fixed
 
