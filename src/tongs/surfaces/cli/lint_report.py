@@ -46,6 +46,7 @@ def show_fixed(console: Console, fixed: Sequence[Fixed], *, dry_run: bool) -> No
                 where = _shown(each.file) + (f":{line}" if line else "")
                 console.styled(f"{console.paint('fixed', 'green')} {visible(f'{where}: {what}')}\n")
     if not dry_run and any(each.needs_trust for each in fixed):
+        console.flush()  # where both streams lead to one place, what was done comes first
         console.hint("what was mended has changed, and has to be trusted again: tongs trust")
     if any(not each.failure for each in fixed):
         console.styled("\n")
