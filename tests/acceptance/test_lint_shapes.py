@@ -265,7 +265,7 @@ def test_sarif_names_files_from_the_root(project: Path, tongs: Run, place: Place
         [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": ".tongs/tools/bare", "uriBaseId": "ROOT"},
+                    "artifactLocation": {"uri": ".tongs/tools/bare", "uriBaseId": "%SRCROOT%"},
                     "region": {"startLine": 1},
                 }
             }

@@ -152,7 +152,7 @@ def test_every_rule_can_be_reported(tmp_path: Path) -> None:
 
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(RULES)
     assert run["tool"]["driver"]["semanticVersion"] == "1.2.3"
-    assert run["originalUriBaseIds"] == {"ROOT": {"uri": f"file://{tmp_path}/"}}
+    assert run["originalUriBaseIds"] == {"%SRCROOT%": {"uri": f"file://{tmp_path}/"}}
     assert run["results"][0] == {
         "ruleId": "yaml",
         "ruleIndex": 0,
@@ -161,7 +161,7 @@ def test_every_rule_can_be_reported(tmp_path: Path) -> None:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": "a%20b/%C3%A9.yaml", "uriBaseId": "ROOT"},
+                    "artifactLocation": {"uri": "a%20b/%C3%A9.yaml", "uriBaseId": "%SRCROOT%"},
                     "region": {"startLine": 3},
                 }
             }

@@ -12,7 +12,8 @@ from tongs.core.errors import Problem, Severity
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 VERSION = "2.1.0"
-_BASE = "ROOT"
+# The name that code hosts know.
+_BASE = "%SRCROOT%"
 
 
 def sarif(problems: Sequence[Problem], root: str, version: str) -> dict[str, Any]:
