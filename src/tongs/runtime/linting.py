@@ -41,6 +41,8 @@ _TOOL_FOLDERS = (
     (".glee/tools", "glee"),
 )
 _CONFIG = "config.yml"
+# The format of a file that would be an executable if it had the bit.
+_UNLISTED = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +118,6 @@ def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
     return _report(looked.values(), problems)
 
 
-# A file that would be an executable if it had the bit.
-_UNLISTED = ""
-
-
 def _groups(paths: Sequence[str]) -> Iterator[list[Entry]]:
     """The files to look at, one list for each folder: names clash only inside one."""
     single: dict[str, list[Entry]] = {}
@@ -174,14 +172,9 @@ def _unlisted(runtime: Runtime, scope: Scope) -> Iterator[Found]:
             place, global_dir=custom.global_dir, local_dir=custom.local_dir
         ):
             for path in _without_bit(folder, family):
-                entry = Entry(os.path.basename(path), scope=place, path=path, family=family)
-                yield Found(_bare(entry), [not_executable(path)])
-
-
-def _bare(entry: Entry) -> Entry:
-    return Entry(
-        entry.name, scope=entry.scope, path=entry.path, family=entry.family, format=_UNLISTED
-    )
+                name = os.path.basename(path)
+                entry = Entry(name, scope=place, format=_UNLISTED, family=family, path=path)
+                yield Found(entry, [not_executable(path)])
 
 
 def _without_bit(folder: str, family: str) -> list[str]:

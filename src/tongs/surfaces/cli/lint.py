@@ -21,6 +21,8 @@ from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.lint_report import show, show_fixed
 from tongs.surfaces.cli.parser import Parser, UsageError, add_scope_options
 
+_PAGE = "tongs help lint"
+
 
 def options(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH")
@@ -68,9 +70,6 @@ def _refuse_contradictions(options: Any) -> None:
             raise UsageError(f"lint: {first} and {second} cannot be used together", _PAGE)
     if options.dry_run and not options.fix:
         raise UsageError("lint: --dry-run needs --fix", "tongs lint --fix --dry-run")
-
-
-_PAGE = "tongs help lint"
 
 
 def _root(invocation: Invocation) -> str:
