@@ -181,6 +181,10 @@ def test_the_files_of_others_are_mended_only_if_they_are_named(place: Place, ton
     assert "it belongs to cycod" in tongs("lint", "--fix").stderr
     assert file.read_text() == BEFORE
 
+    # The project was named, but not the file.
+    tongs("lint", "--fix", str(place.project))
+    assert file.read_text() == BEFORE
+
     tongs("lint", "--fix", str(file))
     assert file.read_text() == AFTER
 

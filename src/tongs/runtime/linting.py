@@ -14,7 +14,7 @@ from tongs.authoring.lint.names import check_calls, check_names
 from tongs.config.environment import host_environment
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
-from tongs.core.errors import DefinitionInvalid, Problem
+from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.record import dataclass
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.registry import Entry
@@ -154,12 +154,19 @@ def _named(path: str) -> Entry:
 
 def _in_folder(folder: str, family: str) -> list[Entry]:
     entries = []
-    for name, shape, _ in sorted(listed(folder, OF_FAMILY[family])):
+    try:
+        found = sorted(listed(folder, OF_FAMILY[family]))
+    except OSError as error:
+        message = f"{folder} cannot be read: {error.strerror}"
+        raise ToolError(ErrorCode.INVALID_PATH, message, hint="check who may read it") from None
+    for name, shape, _ in found:
         stem = os.path.dirname(name) or os.path.splitext(name)[0]
         path = os.path.join(folder, name)
         entries.append(Entry(stem, path=path, format=shape, family=family))
-    bare = _without_bit(folder, family)
-    return entries + [Entry(os.path.basename(p), path=p, format=_UNLISTED) for p in bare]
+    return entries + [
+        Entry(os.path.basename(path), path=path, format=_UNLISTED, family=family)
+        for path in _without_bit(folder, family)
+    ]
 
 
 def _unlisted(runtime: Runtime, scope: Scope) -> Iterator[Found]:
