@@ -38,6 +38,9 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         call = replace(call, arguments=parts.validate(tool, call.arguments))
         allowance = parts.allow(call, tool)
         verdict = decide(call, tool, parts)
+        if tool.requires:
+            # Before anybody is asked: there is no point in allowing what cannot run here.
+            await parts.require(tool, door.waiter)
         asked = call
         if verdict.decision is Decision.ASK:
             call = await approve(call, tool, verdict, allowance, parts, door)

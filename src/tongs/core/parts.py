@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from tongs.core.annotations import Any, Protocol
 from tongs.core.approval import ApprovalResponse, Approver
@@ -42,6 +42,10 @@ class Allowance:
     private_hosts: tuple[str, ...] = ()
 
 
+async def _nothing_required(tool: Tool, waiter: Waiter) -> None:
+    """For a pipeline whose tools need nothing to be installed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a runtime wires together once. Every part is replaceable behind its Protocol."""
@@ -57,6 +61,8 @@ class Parts:
     unexpected: Callable[[Exception], ToolError]
     # How much of the walls the person insists on; anything but "strict" is said in every result.
     enforcement: str = "strict"
+    # Raises ToolError where something is not installed that the tool requires.
+    require: Callable[[Tool, Waiter], Awaitable[None]] = _nothing_required
 
 
 @dataclass(frozen=True, slots=True)

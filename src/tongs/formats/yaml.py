@@ -103,6 +103,7 @@ def _load(
         examples=tuple(data.get("examples") or ()),
         version=str(data.get("version") or ""),
         idempotent=bool(data.get("idempotent", False)),
+        requires=tuple(data.get("requires") or ()),
         origin=origin,
         helpers=helpers,
         working_directories=_working_directories(plan),

@@ -118,6 +118,7 @@ class Runtime:
             world=wiring.world,
             unexpected=wiring.unexpected,
             enforcement=settings.enforcement,
+            require=wiring.requirer(sandbox),
         )
         definitions = Definitions(places, catalogue, trust, audit)
         return Runtime(

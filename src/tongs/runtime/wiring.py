@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 
@@ -14,7 +14,7 @@ from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Place, Sandbox, World
+from tongs.core.execution import Place, Sandbox, Waiter, World
 from tongs.core.parts import Allowance
 from tongs.core.permissions import Permissions
 from tongs.core.record import replace
@@ -29,6 +29,7 @@ from tongs.store.log import Log
 
 if TYPE_CHECKING:
     from tongs.runtime.describing import Describer
+    from tongs.runtime.requirements import Requirements
 
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
@@ -127,6 +128,22 @@ class Wiring:
         custom = self._settings.custom_tools
         defaults = Defaults(custom.timeout, custom.max_output_size)
         return Describer(cache, lambda: sandbox, trust, self._host, defaults)
+
+    def requirements(self, sandbox: Sandbox) -> Requirements:
+        from tongs.runtime.requirements import Requirements  # noqa: PLC0415 - few tools have any
+
+        return Requirements(sandbox, self._world)
+
+    def requirer(self, sandbox: Sandbox) -> Callable[[Tool, Waiter], Awaitable[None]]:
+        """Checks what tools require; made when the first one requires something."""
+        made: list[Requirements] = []
+
+        async def require(tool: Tool, waiter: Waiter) -> None:
+            if not made:
+                made.append(self.requirements(sandbox))
+            await made[0].check(tool, waiter)
+
+        return require
 
     def find(self, call: ToolCall, scope: Scope) -> Tool:
         tool = self._registry.get(call.name, scope)

@@ -60,6 +60,7 @@ def tool_wire(runtime: Runtime, tool: Tool) -> dict[str, Any]:
         "inputSchema": dict(tool.input_schema),
         "tags": list(tool.tags),
         "platforms": list(tool.platforms),
+        "requires": list(tool.requires),
         "level": str(tool.level),
         "permissions": None if tool.permissions is None else tool.permissions.to_wire(),
         "requiresApproval": bool(tool.requires_approval),
@@ -87,6 +88,8 @@ def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
         yield "approval", tool.approval_reason or "asked before every call"
     if tool.raw_parameters:
         yield "inserts raw", ", ".join(tool.raw_parameters)
+    if tool.requires:
+        yield "requires", ", ".join(tool.requires)
     if tool.timeout is not None:
         yield "timeout", f"{tool.timeout:g} s"
     yield "scope", str(tool.origin.scope)
