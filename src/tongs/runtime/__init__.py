@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from tongs.audit.log import AuditLog
@@ -68,6 +68,7 @@ class Runtime:
         log_level: str = "info",
         single_thread: bool = False,
         use_cache: bool = True,
+        secrets: Callable[[str], str | None] | None = None,
     ) -> Runtime:
         """The runtime for a directory (the current one by default).
 
@@ -75,8 +76,9 @@ class Runtime:
         config. `load_tools` names further definition files or folders. `single_thread` promises
         that this process has one thread and keeps to it, so that processes can be started without
         a fork server. Without `use_cache` every definition is read, and every executable asked,
-        anew. Raises DefinitionInvalid if a config file cannot be used, ToolError if the
-        working directory is gone.
+        anew. `secrets` gives the value of a declared secret instead of the environment. Raises
+        DefinitionInvalid if a config file cannot be used, ToolError if the working directory is
+        gone.
         """
         host = host_environment()
         places = find_places(_directory(path), host)
@@ -102,7 +104,7 @@ class Runtime:
         engine = default_rules(
             (*settings.auto_approve, *auto_approve), (*settings.auto_deny, *auto_deny), rules
         )
-        wiring = Wiring(places, settings, host, registry, log)
+        wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
         sandbox = wiring.sandbox(single_thread=single_thread)
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
@@ -132,6 +134,10 @@ class Runtime:
     def find(self, name: str, scope: Scope = Scope.ANY) -> Tool:
         """The tool that answers to a name; raises ToolError."""
         return self.registry.get(name, scope)
+
+    def at(self, path: str) -> Tool:
+        """The tool of a file or folder, whatever answers to its name; raises ToolError."""
+        return self._catalogue.linked(self._catalogue.at(path))
 
     async def call(
         self,

@@ -64,7 +64,11 @@ class Catalogue:
 
     def find(self, name: str, scope: Scope = Scope.ANY) -> Tool:
         """The tool that answers to a name, with the tools it calls linked to it."""
-        return self._linked(self._found(name, scope), ())
+        return self.linked(self._found(name, scope))
+
+    def linked(self, tool: Tool) -> Tool:
+        """The tool with the tools it calls."""
+        return self._linked(tool, ())
 
     def entry(self, name: str, scope: Scope = Scope.ANY) -> Entry:
         """What a name stands for, usable or not; ToolError if there is nothing."""

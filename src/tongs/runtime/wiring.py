@@ -82,11 +82,13 @@ class Wiring:
         host: Mapping[str, str],
         registry: ToolRegistry,
         log: Log,
+        secret: Callable[[str], str | None] | None = None,
     ) -> None:
         self.place = Place(places.cwd, places.project, places.home, places.user_folder)
         self._places = places
         self._settings = settings
         self._host = host
+        self._secret = secret or host.get
         self._registry = registry
         self._log = log
         self._platform = platform()
@@ -228,7 +230,7 @@ class Wiring:
         missing = [
             secret.name
             for secret in permissions.secrets
-            if secret.required and not self._host.get(secret.name)
+            if secret.required and not self._secret(secret.name)
         ]
         if missing:
             raise ToolError(
@@ -237,8 +239,8 @@ class Wiring:
                 details={"missing": missing},
                 hint=f"export {missing[0]}=… and run it again",
             )
-        names = [secret.name for secret in permissions.secrets]
-        return {name: self._host[name] for name in names if name in self._host}
+        found = {secret.name: self._secret(secret.name) for secret in permissions.secrets}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 def _interpreters(settings: Settings, home: str) -> Mapping[str, str]:

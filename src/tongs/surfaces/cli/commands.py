@@ -11,6 +11,10 @@ COMMANDS: dict[tuple[str, ...], str] = {
     ("tool", "add"): "tool_add",
     ("tool", "remove"): "tool_remove",
     ("tool", "run"): "tool_run",
+    ("tool", "new"): "tool_new",
+    ("tool", "test"): "tool_test",
+    ("tool", "validate"): "tool_validate",
+    ("tool", "import"): "tool_import",
     ("trust",): "trust",
     ("lint",): "lint",
     ("schema",): "schema",
@@ -23,12 +27,16 @@ COMMANDS: dict[tuple[str, ...], str] = {
 }
 
 SUMMARIES = {
-    ("tool",): "list, show, add, remove and run tools",
+    ("tool",): "list, show, write, test and run tools",
     ("tool", "list"): "list all available tools",
     ("tool", "get"): "show the details of one tool",
     ("tool", "add"): "create a tool",
     ("tool", "remove"): "delete a tool",
     ("tool", "run"): "run a tool with parameters",
+    ("tool", "new"): "write an example tool to start from",
+    ("tool", "test"): "run the examples of tools",
+    ("tool", "validate"): "check one tool step by step",
+    ("tool", "import"): "make a tool from an OpenAPI document",
     ("trust",): "accept the tools and the config that came with a project",
     ("lint",): "check tool definitions for mistakes",
     ("schema",): "print the JSON Schema of a kind of file",

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.surfaces.cli.console import Console
 from tongs.surfaces.cli.parser import LOG_LEVELS, UsageError
@@ -21,6 +23,8 @@ class Invocation:
         self.words = words
         self.options = options
         self.console = Console(options.color)
+        # Where secrets come from, if not from the environment; to be set before the runtime opens.
+        self.secrets: Callable[[str], str | None] | None = None
         self._runtime: Runtime | None = None
 
     @property
@@ -79,6 +83,7 @@ class Invocation:
             use_cache=not options.no_cache,
             log_level=options.log_level,
             single_thread=True,
+            secrets=self.secrets,
         )
         self._runtime = runtime
         for problem in runtime.settings.ignored:
