@@ -11,7 +11,7 @@ from tongs.config.environment import host_environment
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
 from tongs.config.settings import Settings, load_settings
-from tongs.core.annotations import Any
+from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.driving import drive
@@ -37,6 +37,9 @@ from tongs.store.files import private_folder
 from tongs.store.log import Log
 from tongs.store.trust import TrustStore
 
+if TYPE_CHECKING:
+    from tongs.runtime.requirements import Lack, Requirements
+
 
 def _ignore(event: Event) -> None:
     """Nobody watches this call."""
@@ -55,6 +58,7 @@ class Runtime:
     _parts: Parts
     _catalogue: Catalogue
     _approver: Approver | None
+    _requirements: Callable[[], Requirements]
 
     @staticmethod
     def open(  # noqa: PLR0913 - keywords, each with a default
@@ -124,7 +128,16 @@ class Runtime:
         )
         definitions = Definitions(places, catalogue, trust, audit)
         return Runtime(
-            places, settings, registry, definitions, audit, log, parts, catalogue, approver
+            places,
+            settings,
+            registry,
+            definitions,
+            audit,
+            log,
+            parts,
+            catalogue,
+            approver,
+            lambda: wiring.requirements(sandbox),
         )
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
@@ -210,6 +223,13 @@ class Runtime:
             "reason": verdict.reason,
         }
         return ToolResult(call.id, output, value=dict(call.arguments), metadata=decision)
+
+    def missing(self, tool: Tool) -> list[Lack]:
+        """What the tool requires and this machine lacks. Runs `--version` in the sandbox."""
+        from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - may start programs
+
+        requirements = self._requirements()
+        return drive(requirements.missing(tool, BlockingWaiter()))
 
     def close(self) -> None:
         """End what the runtime keeps open. Calls in progress are not waited for."""

@@ -20,6 +20,7 @@ from tongs.runtime.shapes import (
     ENDINGS,
     EXECUTABLE,
     MANIFEST,
+    MANIFESTS,
     OF_FAMILY,
     Shapes,
     listed,
@@ -91,11 +92,22 @@ class Catalogue:
 
     def at(self, path: str) -> Tool:
         """The tool of one file, also where another has its name; as `--load-tool` elsewhere."""
+        return self._usable(self.entry_at(path))
+
+    def entry_at(self, path: str) -> Entry:
+        """What lies at a path, usable or not."""
         real = os.path.realpath(path)
         for entry in self._all():
             if real in (os.path.realpath(entry.path), os.path.realpath(_directory(entry))):
-                return self._usable(entry)
-        return self._usable(self._given(path))
+                return entry
+        # Elsewhere this name is a manifest's; in a tool folder it is a tool called `tool`.
+        if os.path.basename(real) in MANIFESTS:
+            return self._given(os.path.dirname(real))
+        return self._given(os.path.abspath(path))
+
+    def origin_of(self, entry: Entry) -> Origin:
+        """Where an entry comes from, for loading it."""
+        return self._origin(entry.scope, entry.format, entry.family)
 
     def read(self, path: str) -> bytes:
         """The bytes of a file; ToolError if it cannot be read."""
@@ -121,9 +133,8 @@ class Catalogue:
         return self._usable(self.entry(name, scope))
 
     def _usable(self, entry: Entry) -> Tool:
-        origin = self._origin(entry.scope, entry.format, entry.family)
         try:
-            tool = self.load(entry.path, origin)
+            tool = self.load(entry.path, self.origin_of(entry))
         except DefinitionInvalid as invalid:
             raise invalid.as_tool_error(entry.name) from None
         if entry.broken:

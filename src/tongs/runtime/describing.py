@@ -69,7 +69,7 @@ class Describer:
 
     def _asked(self, origin: Origin, data: bytes) -> dict[str, Any]:
         try:
-            said = self._answer(origin, data, DESCRIPTION)
+            said = self.answer(origin, data, DESCRIPTION)
         except ToolError as error:
             return {"problem": f"`description` could not be run: {error.message}", "when": _now()}
         problem, description = read_description(said)
@@ -80,13 +80,14 @@ class Describer:
     def _config(self, origin: Origin, data: bytes) -> dict[str, Any]:
         """The answer to the optional verb; whoever does not know it has none."""
         try:
-            said = self._answer(origin, data, CONFIG)
+            said = self.answer(origin, data, CONFIG)
             answer = json.loads(said.stdout) if said.exit_code == 0 else {}
         except (ToolError, ValueError, RecursionError):
             return {}
-        return {"timeout": answer["timeout"]} if _has_timeout(answer) else {}
+        return {"timeout": answer["timeout"]} if has_timeout(answer) else {}
 
-    def _answer(self, origin: Origin, data: bytes, verb: str) -> Completed:
+    def answer(self, origin: Origin, data: bytes, verb: str) -> Completed:
+        """Run one verb behind walls, whoever trusts it."""
         from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - where something is asked
 
         copied = origin.project is not None and len(data) <= LARGEST_COPY
@@ -132,7 +133,7 @@ def _is_fresh(kept: Mapping[str, Any]) -> bool:
     return isinstance(when, int | float) and 0 <= _now() - when < BELIEVED
 
 
-def _has_timeout(answer: Any) -> bool:
+def has_timeout(answer: Any) -> bool:
     return isinstance(answer, dict) and isinstance(answer.get("timeout"), str | int | float)
 
 
