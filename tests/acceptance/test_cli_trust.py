@@ -162,6 +162,7 @@ def test_tool_cannot_give_itself_authority(
     commands = {
         "trusting": "trust --yes other",
         "adding": "tool add new --description d --bash 'echo hi' --user",
+        "creating": "tool new new --user",
         "leaving": "trust --yes other",
     }
     for name, command in commands.items():

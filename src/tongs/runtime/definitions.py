@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 from tongs.audit.log import AuditLog, keep_out_of_history
 from tongs.config.places import Places
 from tongs.core.digest import digest_of
-from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.record import dataclass
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool
+from tongs.runtime.bundle import MOST_BYTES
 from tongs.runtime.catalogue import Catalogue
 from tongs.sandbox.ancestry import inside_a_call
 from tongs.store.files import read_whole, write_whole
 from tongs.store.trust import Accepted, TrustStore
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """One file of a tool that is to be written, at its whole path."""
+
+    path: str
+    data: bytes
+    executable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +121,44 @@ class Definitions:
         self.audit.created(name, "user", tool.permissions)
         return path
 
+    def create(
+        self, name: str, files: Sequence[NewFile], scope: Scope, *, force: bool = False
+    ) -> Tool:
+        """Write a tool of any shape; the first file is its definition, and written is accepted.
+
+        Nothing is left of one that does not load. Raises as `write` does.
+        """
+        _refuse_inside_a_call("add a tool")
+        definition = files[0].path
+        self._refuse_to_replace(name, definition, scope, force=force)
+        if not force and (taken := [file.path for file in files if os.path.lexists(file.path)]):
+            raise _exists(taken[0])
+        kept = {file.path: read_whole(file.path, MOST_BYTES) for file in files}
+        try:
+            with _refusals_said(f"{definition} was not written"):
+                for file in files:
+                    os.makedirs(os.path.dirname(file.path), mode=0o755, exist_ok=True)
+                    write_whole(file.path, file.data, mode=0o755 if file.executable else 0o644)
+                if scope is Scope.LOCAL:
+                    keep_out_of_history(os.path.join(self.places.root, ".tongs"))
+            tool = self._accepted(definition, scope)
+        except (ToolError, DefinitionInvalid):
+            _put_back(kept)
+            raise
+        self.audit.created(name, "user", tool.permissions)
+        return tool
+
+    def _accepted(self, path: str, scope: Scope) -> Tool:
+        """The tool of files that were just written, trusted."""
+        tool = self.catalogue.at(path)
+        if scope is not Scope.LOCAL or tool.trust.holds:
+            return tool
+        with _refusals_said(f"{path} was written, but not accepted"):
+            bundle = self.catalogue.bundle(tool)
+            self.trust.accept(tool.origin.path, bundle.digest, bundle.text)
+        # Now an executable says what it is.
+        return self.catalogue.at(path)
+
     def remove(self, name: str, scope: Scope) -> str:
         """Delete the file that answers to a name; the path it had."""
         entry = self.catalogue.entry(name, scope)
@@ -141,11 +189,26 @@ class Definitions:
                 hint="choose another name, or remove that one first",
             )
         if os.path.lexists(path) and not force:
-            raise ToolError(
-                ErrorCode.INVALID_ARGUMENTS,
-                f"{path} already exists",
-                hint="add --force to replace it",
-            )
+            raise _exists(path)
+
+
+def _exists(path: str) -> ToolError:
+    return ToolError(
+        ErrorCode.INVALID_ARGUMENTS, f"{path} already exists", hint="add --force to replace it"
+    )
+
+
+def _put_back(kept: Mapping[str, bytes | None]) -> None:
+    """What was there before a definition was written that does not load."""
+    for path, data in kept.items():
+        with suppress(OSError):
+            if data is None:
+                os.unlink(path)
+            else:
+                write_whole(path, data, mode=os.stat(path).st_mode & 0o777)
+    for path in kept:
+        with suppress(OSError):
+            os.rmdir(os.path.dirname(path))  # only where nothing else is in it
 
 
 @contextmanager

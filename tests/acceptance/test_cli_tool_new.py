@@ -1,0 +1,87 @@
+"""`tongs tool new`: what it writes loads, runs and passes its own test."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.acceptance.conftest import Place, Run
+
+YAML = [("--shape", "yaml"), ("--shape", "yaml", "--lang", "python")]
+OTHERS = [
+    *(("--shape", "executable", "--lang", language) for language in ("bash", "python", "node")),
+    *(("--kind", "command", "--lang", language) for language in ("bash", "python", "node")),
+]
+
+
+@pytest.mark.parametrize("scope", ["--local", "--user"])
+@pytest.mark.parametrize("options", [*YAML, *OTHERS], ids=" ".join)
+def test_it_passes_its_own_test(tongs: Run, options: tuple[str, ...], scope: str) -> None:
+    written = tongs("tool", "new", "count-words", *options, scope)
+
+    tested = tongs("tool", "test", "count-words", "--json")
+
+    assert (written.stdout, written.code) == ("", 0), written.stderr
+    assert json.loads(tested.stdout)["ok"], tested.stdout
+    assert tongs("tool", "validate", "count-words").code == 0
+
+
+@pytest.mark.parametrize("options", YAML, ids=" ".join)
+def test_the_linter_finds_nothing_in_it(tongs: Run, options: tuple[str, ...]) -> None:
+    tongs("tool", "new", "count-words", *options)
+
+    linted = tongs("lint", "--strict")
+
+    assert (linted.stdout, linted.code) == ("1 file checked, nothing found\n", 0)
+
+
+def test_it_says_what_was_written_and_what_to_type_next(place: Place, tongs: Run) -> None:
+    done = tongs("tool", "new", "words", "--kind", "command")
+
+    folder = place.project / ".tongs" / "tools" / "words"
+    assert done.stderr == (
+        f"wrote {folder}/tool.yml\n"
+        f"wrote {folder}/count.sh\n"
+        "next:  tongs tool run words text='to be or not to be' word=be\n"
+        "       tongs tool test words\n"
+        "       tongs trust --dev .tongs/tools/words   while you edit it\n"
+    )
+    ran = tongs("tool", "run", "words", "text=to be or not to be", "word=be")
+    assert (json.loads(ran.stdout), ran.code) == ({"word": "be", "count": 2}, 0)
+
+
+def test_it_works_where_there_is_no_project_yet(place: Place, tongs: Run) -> None:
+    empty = place.project.parent / "empty"
+    empty.mkdir()
+
+    tongs("tool", "new", "words", "--shape", "executable", "--lang", "python", cwd=empty)
+
+    assert (empty / ".tongs" / "tools" / "words").stat().st_mode & 0o111
+    assert tongs("tool", "test", "words", cwd=empty).code == 0
+
+
+def test_nothing_is_replaced_without_force(place: Place, tongs: Run) -> None:
+    tongs("tool", "new", "words")
+    file = place.project / ".tongs" / "tools" / "words.yaml"
+    file.write_text("bash: echo mine\n")
+
+    refused = tongs("tool", "new", "words")
+    other_shape = tongs("tool", "new", "words", "--shape", "manifest", "--force")
+
+    assert (refused.code, "already exists" in refused.stderr) == (2, True)
+    assert (other_shape.code, "already defines" in other_shape.stderr) == (2, True)
+    assert file.read_text() == "bash: echo mine\n"
+    assert tongs("tool", "new", "words", "--force").code == 0
+    assert tongs("tool", "test", "words").code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("../out",), ("a/b",), ("",), ("-x-", "--"), ("t", "--shape", "yaml", "--kind", "http")],
+)
+def test_what_cannot_be_written_is_refused(place: Place, tongs: Run, words: tuple[str]) -> None:
+    assert tongs("tool", "new", *words).code == 2
+    assert list((place.project / ".tongs" / "tools").iterdir()) == []
