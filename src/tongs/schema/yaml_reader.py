@@ -33,7 +33,8 @@ class _Stop(Exception):
 class Reader:
     """Turns the bytes of one file into data and lines, collecting every problem on the way."""
 
-    def __init__(self, data: bytes, source: str) -> None:
+    def __init__(self, data: bytes, source: str, most_nodes: int = MAX_NODES) -> None:
+        self._most_nodes = most_nodes
         self._data = data
         self._source = source
         self._problems: list[Problem] = []
@@ -127,8 +128,8 @@ class Reader:
         kind = type(event)
         line = event.start_mark.line + 1
         self._nodes += 1
-        if self._nodes > MAX_NODES:
-            self._stop(line, f"more than {MAX_NODES} values")
+        if self._nodes > self._most_nodes:
+            self._stop(line, f"more than {self._most_nodes} values")
         if kind is ScalarEvent and event.tag is None and event.anchor is None:
             return self._scalar(event, line)
         if kind is yaml.AliasEvent:
@@ -224,8 +225,8 @@ class Reader:
         if depth + height > MAX_DEPTH:
             self._stop(line, f"nested deeper than {MAX_DEPTH} levels once aliases are written out")
         self._nodes += size
-        if self._nodes > MAX_NODES:
-            self._stop(line, f"more than {MAX_NODES} values once aliases are written out")
+        if self._nodes > self._most_nodes:
+            self._stop(line, f"more than {self._most_nodes} values once aliases are written out")
         return _copied(value), lines
 
 
