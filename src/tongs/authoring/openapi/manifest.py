@@ -14,6 +14,7 @@ from tongs.authoring.yaml_text import yaml_text
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass
+from tongs.output import visible
 
 _READS = ("get", "head", "options")
 _REPEATABLE = (*_READS, "put", "delete")
@@ -71,9 +72,11 @@ def imported(document: OpenApi, operation: Operation, name: str, server: str | N
         "examples": _examples(operation, inputs),
     }
     kept = {key: entry for key, entry in data.items() if entry not in ([], None)}
-    heading = f"# Made from {document.source}, operation {operation.id}: {operation.title}\n"
-    notes = "".join(f"# Note: {' '.join(warning.split())}\n" for warning in warnings)
-    return Imported(name, heading + notes + yaml_text(kept), warnings)
+    made = f"Made from {document.source}, operation {operation.id}: {operation.title}"
+    comments = [made, *(f"Note: {warning}" for warning in warnings)]
+    # On one line each, whatever the document holds: no comment may become a key.
+    lines = "".join(f"# {visible(' '.join(text.split()))}\n" for text in comments)
+    return Imported(name, lines + yaml_text(kept), warnings)
 
 
 def _description(operation: Operation) -> str:
