@@ -1,7 +1,7 @@
 #!/bin/bash
 # A tool in any language: `description` says what it is, `run` gets its arguments as JSON on
 # stdin.
-# `tongs tool test @NAME@` runs the examples below, `tongs tool validate @NAME@` shows every step.
+# `tongs tool test @NAME@` runs the examples below, `tongs tool validate @NAME@` shows all steps.
 set -euo pipefail
 
 case "${1:-}" in
