@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING
@@ -228,9 +227,11 @@ def _together(lacks: Sequence[Lack]) -> str:
 def _policy(tool: Tool, python: str | None) -> Policy:
     """Nothing but the interpreter that answers for its packages, where it lies with the project."""
     reads: tuple[str, ...] = ()
-    if tool.executor == "python" and python is not None:
+    venv = getattr(tool.plan, "venv", None)
+    if venv is not None and python is not None:
         base = os.path.dirname(os.path.dirname(os.path.realpath(python)))
-        reads = (os.path.dirname(os.path.dirname(python)), base)
+        # What lies directly in / is there for everybody, and / itself is nothing to grant.
+        reads = (venv,) if base == os.sep else (venv, base)
     call_id = f"requires-{tool.origin.digest[:12]}"
     return Policy(Permissions(read=reads), LIMITS, "/", call_id)
 
@@ -243,8 +244,6 @@ def _python(tool: Tool, world: World) -> str | None:
         return inside if os.access(inside, os.X_OK) else None
     if "python" in world.interpreters:
         return program("python", world)
-    if tool.executor == "python":
-        return sys.executable
     return program("python3", world) or program("python", world)
 
 

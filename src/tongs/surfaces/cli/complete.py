@@ -21,7 +21,7 @@ from tongs.surfaces.cli.parser import Parser, add_global_options
 if TYPE_CHECKING:
     from tongs.registry import Entry
 
-_FILES = frozenset(("--load-tool", "--read", "--write"))
+_FILES = frozenset(("--load-tool", "--openapi", "--read", "--write"))
 _FOLDERS = frozenset(("--load-tools", "--root", "--working-directory", "--scratch"))
 
 Answer = tuple[str, str]
@@ -109,9 +109,11 @@ class Completion:
         match self._command:
             case ("tool", "run") if plain:
                 return "words", self._parameters()
-            case ("tool", "get" | "remove" | "run") | ("sandbox", "explain") if not plain:
+            case ("tool", "get" | "remove" | "run" | "validate") | ("sandbox", "explain") if (
+                not plain
+            ):
                 return "words", self._tools()
-            case ("trust",):
+            case ("trust",) | ("tool", "test"):
                 return "words", self._tools()
             case ("lint",):
                 return "files", ()

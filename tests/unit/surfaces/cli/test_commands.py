@@ -37,7 +37,8 @@ def test_hidden_commands_are_no_choice() -> None:
     assert choices(()) == [
         *("tool", "trust", "lint", "schema", "doctor", "sandbox", "completion", "help")
     ]
-    assert choices(("tool",)) == ["list", "get", "add", "remove", "run"]
+    writing = ["new", "test", "validate", "import"]
+    assert choices(("tool",)) == ["list", "get", "add", "remove", "run", *writing]
 
 
 def test_every_command_a_person_can_choose_has_a_summary() -> None:
