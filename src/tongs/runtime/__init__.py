@@ -22,7 +22,6 @@ from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
-from tongs.executors import Executors
 from tongs.pipeline import run
 from tongs.policy.rules import Rule, default_rules
 from tongs.registry import Entry, ToolRegistry
@@ -38,7 +37,7 @@ from tongs.store.log import Log
 from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
-    from tongs.runtime.requirements import Lack, Requirements
+    from tongs.runtime.requirements import Lack
 
 
 def _ignore(event: Event) -> None:
@@ -58,7 +57,6 @@ class Runtime:
     _parts: Parts
     _catalogue: Catalogue
     _approver: Approver | None
-    _requirements: Callable[[], Requirements]
 
     @staticmethod
     def open(  # noqa: PLR0913 - keywords, each with a default
@@ -113,31 +111,10 @@ class Runtime:
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
         )
-        parts = Parts(
-            find=wiring.find,
-            validate=wiring.validate,
-            decide=engine.decide,
-            allow=wiring.allow,
-            executors=Executors(),
-            sandbox=sandbox,
-            audit=audit,
-            world=wiring.world,
-            unexpected=wiring.unexpected,
-            enforcement=settings.enforcement,
-            require=wiring.requirer(sandbox),
-        )
+        parts = wiring.parts(engine.decide, sandbox, audit)
         definitions = Definitions(places, catalogue, trust, audit)
         return Runtime(
-            places,
-            settings,
-            registry,
-            definitions,
-            audit,
-            log,
-            parts,
-            catalogue,
-            approver,
-            lambda: wiring.requirements(sandbox),
+            places, settings, registry, definitions, audit, log, parts, catalogue, approver
         )
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
@@ -228,7 +205,8 @@ class Runtime:
         """What the tool requires and this machine lacks. Runs `--version` in the sandbox."""
         from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - may start programs
 
-        requirements = self._requirements()
+        wiring = Wiring(self.places, self.settings, host_environment(), self.registry, self.log)
+        requirements = wiring.requirements(self._parts.sandbox)
         return drive(requirements.missing(tool, BlockingWaiter()))
 
     def close(self) -> None:

@@ -8,64 +8,24 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from enum import Enum
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from tongs.authoring import made_up
-from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem, ToolError
-from tongs.core.execution import Completed
 from tongs.core.record import dataclass, replace
-from tongs.core.tool import Origin, Tool, Trust
-from tongs.output import decoded
+from tongs.core.tool import Tool, Trust
 from tongs.registry import Entry
-from tongs.runtime.describing import CONFIG, DESCRIPTION, has_timeout, read_description
 from tongs.runtime.explaining import Explanation, explained
+from tongs.runtime.probing import State, Step, Stopped, configured, first_line, probed
 from tongs.runtime.shapes import ENDINGS, EXECUTABLE, MANIFEST
 
 if TYPE_CHECKING:
     from tongs.runtime import Runtime
-    from tongs.runtime.describing import Describer
 
 SHAPES = {"yaml": "a YAML file", EXECUTABLE: "an executable", MANIFEST: "a manifest"}
-
-
-class State(Enum):
-    OK = "ok"
-    FAIL = "FAIL"
-    # Nothing is wrong with the tool, but the person should know.
-    NOTE = "note"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One thing that was looked at. `lines` are more of it, `hint` what to do."""
-
-    name: str
-    state: State
-    text: str
-    lines: tuple[str, ...] = ()
-    hint: str = ""
-
-    def to_wire(self) -> dict[str, Any]:
-        return {
-            "step": self.name,
-            "state": self.state.value.lower(),
-            "text": self.text,
-            "lines": list(self.lines),
-            "hint": self.hint,
-        }
-
-
-class Stopped(Exception):
-    """Nothing further can be said; carries the step that failed."""
-
-    def __init__(self, step: Step) -> None:
-        super().__init__(step.text)
-        self.step = step
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +103,7 @@ class Validating:
             data = describer.read(entry.path)
         except ToolError as error:
             raise Stopped(Step("reads", State.FAIL, error.message)) from None
-        yield Step("reads", State.OK, f"{len(data)} bytes, {_first_line(data)}")
+        yield Step("reads", State.OK, f"{len(data)} bytes, {first_line(data)}")
         origin = replace(
             catalogue.origin_of(entry), path=entry.path, digest=digest_of(data), format=EXECUTABLE
         )
@@ -156,8 +116,8 @@ class Validating:
                     hint=f"read it, then add --yes, or: tongs trust {entry.path}",
                 )
             )
-        description = yield from _probed(describer, origin, data)
-        config = yield from _configured(describer, origin, data)
+        description = yield from probed(describer, origin, data)
+        config = yield from configured(describer, origin, data)
         described = executable.Described(description, config)
         tool = self._loaded(
             lambda: executable.load(described, origin, data, describer.settings), "schema"
@@ -264,57 +224,6 @@ def _problems(name: str, problems: Sequence[Problem]) -> Step:
 def _defined(tool: Tool) -> Step:
     inputs = ", ".join(tool.input_schema.get("properties") or {}) or "none"
     return Step("definition", State.OK, f"{tool.name}, inputs: {inputs}")
-
-
-def _probed(
-    describer: Describer, origin: Origin, data: bytes
-) -> Generator[Step, None, Mapping[str, Any]]:
-    """`description`, run now and not taken from the cache, with all that it wrote to stderr."""
-    try:
-        said, took = _answered(describer, origin, data, DESCRIPTION)
-    except ToolError as error:
-        raise Stopped(Step("probe", State.FAIL, error.message, hint=error.hint)) from None
-    description: Mapping[str, Any]
-    problem, description = read_description(said)
-    if problem:
-        text = problem.partition("`description` ")[2].split("\n")[0]
-        raise Stopped(Step("probe", State.FAIL, f"`description` {text}", _stderr(said)))
-    text = f"`description` answered {len(said.stdout)} bytes in {took:.0f} ms"
-    yield Step("probe", State.OK, text, _stderr(said))
-    return description
-
-
-def _configured(
-    describer: Describer, origin: Origin, data: bytes
-) -> Generator[Step, None, Mapping[str, Any]]:
-    """`config`, which nobody has to know."""
-    try:
-        said, _ = _answered(describer, origin, data, CONFIG)
-        answer: Any = json.loads(said.stdout) if said.exit_code == 0 else None
-    except (ToolError, ValueError, RecursionError):
-        answer = None
-    if has_timeout(answer):
-        yield Step("probe", State.OK, f"`config` sets the timeout to {answer['timeout']}")
-        return {"timeout": answer["timeout"]}
-    yield Step("probe", State.OK, "`config` is not answered, and need not be")
-    return {}
-
-
-def _answered(
-    describer: Describer, origin: Origin, data: bytes, verb: str
-) -> tuple[Completed, float]:
-    begun = time.monotonic()
-    said = describer.answer(origin, data, verb)
-    return said, (time.monotonic() - begun) * 1000
-
-
-def _stderr(said: Completed) -> tuple[str, ...]:
-    return tuple(f"stderr: {line}" for line in decoded(said.stderr).splitlines()[-20:])
-
-
-def _first_line(data: bytes) -> str:
-    line = decoded(data[:200].partition(b"\n")[0])
-    return f"starts with {line}" if line.startswith("#!") else "a program without `#!`"
 
 
 def _in_words(found: Explanation) -> Iterator[str]:

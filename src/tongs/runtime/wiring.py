@@ -13,13 +13,15 @@ from tongs.config.places import Places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
+from tongs.core.decision import Verdict
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Sandbox, Waiter, World
-from tongs.core.parts import Allowance
+from tongs.core.parts import Allowance, Audit, Parts
 from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
+from tongs.executors import Executors
 from tongs.policy.permissions import effective
 from tongs.registry import ToolRegistry
 from tongs.runtime.enforcing import ChosenSandbox
@@ -120,6 +122,24 @@ class Wiring:
             state=self._places.state,
         )
 
+    def parts(
+        self, decide: Callable[[ToolCall, Tool], Verdict], sandbox: Sandbox, audit: Audit
+    ) -> Parts:
+        """Everything that a pipeline is given."""
+        return Parts(
+            find=self.find,
+            validate=self.validate,
+            decide=decide,
+            allow=self.allow,
+            executors=Executors(),
+            sandbox=sandbox,
+            audit=audit,
+            world=self.world,
+            unexpected=self.unexpected,
+            enforcement=self._settings.enforcement,
+            require=self._requirer(sandbox),
+        )
+
     def describer(
         self, cache: DefinitionCache, sandbox: Sandbox, trust: Callable[[Origin], Trust]
     ) -> Describer:
@@ -136,7 +156,7 @@ class Wiring:
 
         return Requirements(sandbox, self._world)
 
-    def requirer(self, sandbox: Sandbox) -> Callable[[Tool, Waiter], Awaitable[None]]:
+    def _requirer(self, sandbox: Sandbox) -> Callable[[Tool, Waiter], Awaitable[None]]:
         """Checks what tools require; made when the first one requires something."""
         made: list[Requirements] = []
 

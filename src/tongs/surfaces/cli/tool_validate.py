@@ -15,7 +15,7 @@ from tongs.surfaces.cli.parser import Parser, add_scope_options
 
 if TYPE_CHECKING:
     from tongs.registry import Entry
-    from tongs.runtime.validating import Step
+    from tongs.runtime.probing import Step
 
 _COLORS = {"ok": "green", "FAIL": "red", "note": "yellow"}
 
@@ -28,7 +28,8 @@ def options(parser: Parser) -> None:
 
 
 def run(invocation: Invocation) -> int:
-    from tongs.runtime.validating import State, Validating
+    from tongs.runtime.probing import State
+    from tongs.runtime.validating import Validating
 
     validating = Validating(invocation.runtime, lambda path: _may_run(invocation, path))
     steps = []
