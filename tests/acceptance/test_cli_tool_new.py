@@ -89,3 +89,14 @@ def test_nothing_is_replaced_without_force(place: Place, tongs: Run) -> None:
 def test_what_cannot_be_written_is_refused(place: Place, tongs: Run, words: tuple[str]) -> None:
     assert tongs("tool", "new", *words).code == 2
     assert list((place.project / ".tongs" / "tools").iterdir()) == []
+
+
+def test_files_that_lie_there_do_not_become_part_of_a_new_tool(place: Place, tongs: Run) -> None:
+    folder = place.project / ".tongs" / "tools" / "words"
+    folder.mkdir()
+    (folder / "strange.sh").write_text("echo gotcha\n")
+
+    done = tongs("tool", "new", "words", "--kind", "command")
+
+    assert (done.code, f"{folder} already exists" in done.stderr) == (2, True)
+    assert [path.name for path in folder.iterdir()] == ["strange.sh"]

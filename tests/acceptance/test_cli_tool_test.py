@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -224,3 +225,27 @@ def test_output_cannot_fake_a_line_of_the_report(place: Place, tongs: Run) -> No
     lines = tongs("tool", "test", "greet").stdout.splitlines()
 
     assert not [line for line in lines if line.startswith("ok")]
+
+
+def test_an_interrupt_ends_the_whole_test(place: Place, screen: Show) -> None:
+    slow = "description: d\nbash: echo started > started; sleep 60\ntags: [write]\n"
+    place.tool("slow", f"{slow}examples: [{{}}, {{}}, {{}}]\n", scope="user")
+    os.mkfifo(place.project / "started")
+
+    terminal = screen("tool", "test", "slow")
+    (place.project / "started").read_text()
+    terminal.type("\x03")
+
+    assert terminal.end() == 130
+    assert terminal.text.count("FAIL") == 1
+
+
+def test_what_a_tool_requires_is_shown_and_missing_in_its_test(place: Place, tongs: Run) -> None:
+    trusted(place, tongs, "greet", f"{GREET}requires: [sh, no-such-program]\n")
+
+    shown, tested = tongs("tool", "get", "greet"), tongs("tool", "test", "greet")
+
+    assert "requires:     sh, no-such-program\n" in shown.stdout
+    assert "UNSUPPORTED_PLATFORM: greet was not run: it requires no-such-program" in tested.stdout
+    ran = tongs("tool", "run", "greet", "WHO=Ann")
+    assert (ran.stdout, ran.code) == ("", 4)

@@ -15,6 +15,7 @@ from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool
 from tongs.runtime.bundle import MOST_BYTES
 from tongs.runtime.catalogue import Catalogue
+from tongs.runtime.shapes import MANIFESTS
 from tongs.sandbox.ancestry import inside_a_call
 from tongs.store.files import read_whole, write_whole
 from tongs.store.trust import Accepted, TrustStore
@@ -131,9 +132,10 @@ class Definitions:
         _refuse_inside_a_call("add a tool")
         definition = files[0].path
         self._refuse_to_replace(name, definition, scope, force=force)
-        if not force and (taken := [file.path for file in files if os.path.lexists(file.path)]):
-            raise _exists(taken[0])
-        kept = {file.path: read_whole(file.path, MOST_BYTES) for file in files}
+        if not force and (taken := _taken(files)):
+            raise _exists(taken)
+        with _refusals_said(f"{definition} was not written"):
+            kept = {file.path: read_whole(file.path, MOST_BYTES) for file in files}
         try:
             with _refusals_said(f"{definition} was not written"):
                 for file in files:
@@ -190,6 +192,15 @@ class Definitions:
             )
         if os.path.lexists(path) and not force:
             raise _exists(path)
+
+
+def _taken(files: Sequence[NewFile]) -> str:
+    """What would be replaced, or would become a part of the tool without anybody having seen it."""
+    for file in files:
+        if os.path.lexists(file.path):
+            return file.path
+    folder, name = os.path.split(files[0].path)
+    return folder if name in MANIFESTS and os.path.isdir(folder) and os.listdir(folder) else ""
 
 
 def _exists(path: str) -> ToolError:

@@ -10,6 +10,7 @@ from tongs.config.environment import host_environment
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.errors import ErrorCode
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
@@ -84,6 +85,8 @@ class Trying:
             tried = Tried(tool.name, path, number, example, result, tuple(found))
             self.observe(tried)
             yield tried
+            if result.error is not None and result.error.code is ErrorCode.CANCELLED:
+                return
 
     def refused(self, tool: Tool) -> Tried:
         """Why nothing of an untrusted tool is run; said once, however many examples it has."""

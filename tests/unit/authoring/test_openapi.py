@@ -322,6 +322,8 @@ def test_nothing_outside_the_document_is_read(reference: str) -> None:
     [
         (b"{", "is no JSON"),
         (b"[" * 5000, "nested deeper"),
+        (b'{"a":' * 200 + b"1" + b"}" * 200, "nested deeper"),
+        (b'{"a":' * 100_000, "is no JSON"),
         (b"hello", "is no OpenAPI 3.0 or 3.1 document"),
         (b"swagger: '2.0'\n", "is no OpenAPI 3.0 or 3.1 document"),
         (b"openapi: 3.1.0\n", "info"),

@@ -12,6 +12,8 @@ from tongs.schema.nearest import nearest
 
 MOST_BYTES = 32 * 1024 * 1024
 _MOST_NODES = 2_000_000
+# As deep as YAML may be.
+_DEEPEST = 64
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 
 # Inside these a `$ref` is data and refers to nothing.
@@ -138,13 +140,29 @@ def _parsed(data: bytes, source: str) -> Any:
         raise _unusable(source, f"has more than {MOST_BYTES >> 20} MiB")
     if data.lstrip()[:1] == b"{":
         try:
-            return json.loads(data)
+            value = json.loads(data)
         except (ValueError, RecursionError) as error:
             raise _unusable(source, f"is no JSON: {error}") from None
+        if _is_deep(value):
+            raise _unusable(source, f"is nested deeper than {_DEEPEST} levels")
+        return value
     from tongs.schema.yaml_reader import Reader  # noqa: PLC0415 - needs PyYAML
 
     value, _ = Reader(data, source, _MOST_NODES).read()
     return value if isinstance(value, dict) else {}
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether whoever walks through it would get lost."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            entry
+            for node in level
+            if isinstance(node, dict | list)
+            for entry in (node.values() if isinstance(node, dict) else node)
+        ]
+    return bool(level)
 
 
 def _remote(node: Any) -> Iterator[str]:

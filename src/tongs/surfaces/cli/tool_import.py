@@ -15,6 +15,7 @@ from tongs.surfaces.cli.tool_new import check_name, show_written
 
 if TYPE_CHECKING:
     from tongs.authoring.openapi.document import OpenApi
+    from tongs.core.tool import Tool
 
 
 def options(parser: Parser) -> None:
@@ -50,9 +51,21 @@ def run(invocation: Invocation) -> int:
     show_written(invocation, [file.path])
     for warning in made.warnings:
         invocation.console.warn(warning)
+    _show_reach(invocation, tool)
     invocation.console.say(f"next:  tongs tool get {tool.name}")
     invocation.console.say(f"       tongs tool validate {tool.name}")
     return OK
+
+
+def _show_reach(invocation: Invocation, tool: Tool) -> None:
+    """Whom the author of the document made the tool talk to, and with which secrets."""
+    permissions = tool.permissions
+    if permissions is None or isinstance(permissions.network, bool):
+        return
+    hosts = ", ".join(permissions.network)
+    names = ", ".join(secret.name for secret in permissions.secrets)
+    sent = f", and sends it {names} from your environment" if names else ""
+    invocation.console.say(f"it reaches {hosts}{sent}")
 
 
 def _read(path: str) -> OpenApi:

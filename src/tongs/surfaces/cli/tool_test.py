@@ -52,6 +52,8 @@ def run(invocation: Invocation) -> int:
     )
     end_as_if_interrupted()
     tried, without = _all(invocation, trying)
+    if any(map(_cancelled, tried)):
+        return failure.CANCELLED
     if options.record:
         _show_recorded(invocation, tried)
         return failure.OK if all(one.result.ok for one in tried) else failure.FAILED
@@ -76,6 +78,8 @@ def _all(invocation: Invocation, trying: Trying) -> tuple[list[Tried], list[str]
         tried += done
         if not done:
             without.append(tool.name)
+        if any(map(_cancelled, done)):
+            break  # whoever interrupts one call wants no other
     return tried, without
 
 
@@ -118,6 +122,11 @@ def _trusted(invocation: Invocation, tool: Tool) -> Tool:
     ask_to_trust(invocation.runtime, terminal, tool)
     # Only a trusted executable says which examples it has.
     return invocation.runtime.at(tool.origin.path)
+
+
+def _cancelled(tried: Tried) -> bool:
+    error = tried.result.error
+    return error is not None and error.code is ErrorCode.CANCELLED
 
 
 async def _ask(request: ApprovalRequest) -> ApprovalResponse | None:
