@@ -16,6 +16,7 @@ from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Context, Invoke, OwnWalls, Policy, Sandbox, Session, World
 from tongs.core.parts import Allowance, Door, Parts
+from tongs.core.permissions import stricter
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
@@ -147,8 +148,8 @@ async def execute(
             if error.code is not ErrorCode.EXECUTION_ERROR:
                 raise
             result = ToolResult(error=error)  # a program that could not be started
-        enforcement = parts.enforcement if sandbox is parts.sandbox else STRICT
-        result = _with_walls(result, session, enforcement)
+        wanted = stricter(parts.enforcement, allowance.bound.enforcement)
+        result = _with_walls(result, session, wanted if sandbox is parts.sandbox else STRICT)
         return _with_reason(result, context, allowance)
     finally:
         session.close()
@@ -204,6 +205,7 @@ def _nested(
             chain=(*call.caller.chain, tool.name),
             ceiling=allowance.permissions,
             level=tool.level.value,
+            bound=replace(allowance.bound, timeout=None),
             agreed=call.caller.agreed,
         )
         inner = ToolCall(call.id, name, arguments, caller, stdin)
@@ -249,6 +251,7 @@ def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> P
         call_id=call.id,
         cwd=world.place.start,
         private_hosts=allowance.private_hosts,
+        enforcement=allowance.bound.enforcement,
     )
 
 

@@ -135,8 +135,8 @@ def test_words_are_found_in_the_help(tongs: Run) -> None:
         ("help tol", "there is no help on `tol`", "did you mean `tongs help tool`?"),
         (
             "tool list --profile x",
-            "--profile x: profiles cannot be used yet",
-            "",
+            "--profile: there is no profile `x`",
+            "write one: profiles/NAME.yml",
         ),
     ],
 )

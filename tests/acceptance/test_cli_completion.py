@@ -60,7 +60,10 @@ def completed(place: Place, line: str) -> list[str]:
     [
         (
             "tongs ",
-            ["tool", "trust", "lint", "schema", "doctor", "sandbox", "completion", "help"],
+            [
+                *("tool", "trust", "lint", "schema", "config"),
+                *("doctor", "sandbox", "completion", "help"),
+            ],
         ),
         ("tongs to", ["tool"]),
         ("tongs tool a", ["add"]),

@@ -98,7 +98,9 @@ def config_keys() -> Iterator[str]:
             yield from (f"tools.NAME.{key}" for key in CONFIG["$defs"]["grants"]["properties"])
         elif name == "limits":
             yield from (f"limits.{key}" for key in CONFIG["$defs"]["limits"]["properties"])
-        elif name in ("security", "interpreters"):
+        elif name == "profiles":
+            yield "profiles.NAME"
+        elif name in ("security", "interpreters", "custom_tools"):
             yield from (f"{name}.{key}" for key in block["properties"])
         else:
             yield name

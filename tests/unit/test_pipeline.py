@@ -13,7 +13,7 @@ from tests.unit.sandbox.running import is_locked
 
 from tongs import ApprovalRequest, ApprovalResponse, ErrorCode, Runtime, ToolResult
 from tongs.core.call import Caller, CallerKind, ToolCall
-from tongs.core.errors import BlockedBy
+from tongs.core.errors import BlockedBy, DefinitionInvalid
 from tongs.core.execution import Event, OutputArrived
 from tongs.core.parts import Door
 from tongs.sandbox.waiting import LoopWaiter
@@ -288,13 +288,13 @@ def test_call_of_a_tool_that_does_not_exist_is_a_mistake_in_the_definition(
 
 
 def test_what_this_version_cannot_apply_is_said_when_it_is_needed(project: Project) -> None:
-    project.write("t", "bash: echo hi\nuses: {config: mine, mcp: server}\n")
+    project.write("t", "bash: echo hi\nuses: {tools: [], mcp: server}\n")
 
     result = call(project.runtime(auto_approve=["*"]), None, {})
 
     assert result.error is not None
     assert result.error.code is ErrorCode.UNSUPPORTED_PLATFORM
-    assert "a named config and an MCP server" in result.error.message
+    assert "an MCP server" in result.error.message
 
 
 def test_output_that_breaks_its_promise_is_a_warning(project: Project) -> None:
@@ -597,3 +597,17 @@ def test_call_that_could_not_be_recorded_says_so(project: Project) -> None:
 
     assert result.output == "hi\n"
     assert "cannot be written" in result.warnings[0]
+
+
+def test_profile_of_the_library_bounds_every_call(project: Project) -> None:
+    project.write("t", "bash: echo hi\n")
+    profile = project.root / ".tongs/profiles/shut.yml"
+    profile.parent.mkdir(parents=True)
+    profile.write_text("security: {auto_deny: [t]}\n")
+
+    opened = project.runtime(auto_approve=["*"], profile="shut")
+
+    assert code(call(opened, None, {})) is ErrorCode.DENIED
+    assert call(project.runtime(auto_approve=["*"]), None, {}).ok
+    with pytest.raises(DefinitionInvalid, match="there is no profile `open`"):
+        project.runtime(profile="open")

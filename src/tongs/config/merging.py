@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tongs.config.settings import ENFORCEMENTS, Bound, CustomTools, Settings
+from tongs.config.named import Voice
+from tongs.config.settings import Ceiling, CustomTools, Settings
+from tongs.config.voices import Voices
 from tongs.core.annotations import Any
 from tongs.core.errors import Problem, Severity
-from tongs.core.permissions import Grants, Limits, Permissions
+from tongs.core.permissions import ENFORCEMENTS, Bound, Grants, Limits, Permissions
 from tongs.core.record import replace
+from tongs.core.scope import Scope
 from tongs.schema.document import Document, PathTuple
 from tongs.schema.units import duration, limits, size
 
@@ -16,14 +19,26 @@ from tongs.schema.units import duration, limits, size
 _LOOSENING: tuple[PathTuple, ...] = (
     ("security", "auto_approve"),
     ("security", "allow_private_hosts"),
-    ("custom_tools",),
+    *(("custom_tools", key) for key in ("global_dir", "local_dir", "env_whitelist", "prefix")),
     ("mcp",),
     ("store",),
     ("models",),
-    ("profiles",),
     ("interpreters",),
     ("web",),
 )
+
+
+def merged_settings(voices: Voices) -> Settings:
+    """The sum of all that speak."""
+    merger = Merger()
+    for voice in voices.all:
+        merger.hear(voice)
+    settings = merger.settings()
+    return replace(
+        settings,
+        ceilings=settings.ceilings + voices.ceilings,
+        ignored=settings.ignored + voices.ignored,
+    )
 
 
 class Merger:
@@ -34,6 +49,12 @@ class Merger:
 
     def settings(self) -> Settings:
         return self._settings
+
+    def hear(self, voice: Voice) -> None:
+        if voice.trusted:
+            self.grant(voice.settings, weaken=voice.scope is not Scope.LOCAL)
+        else:
+            self.tighten(voice.settings)
 
     def grant(self, document: Document, *, weaken: bool = True) -> None:
         """Take everything a checked document says; without `weaken` all but weaker enforcement."""
@@ -47,10 +68,6 @@ class Merger:
             interpreters={**before.interpreters, **(data.get("interpreters") or {})},
             limits=before.limits.replaced(limits(data.get("limits") or {})),
             custom_tools=_customised(before.custom_tools, data.get("custom_tools") or {}),
-            profiles={
-                **before.profiles,
-                **{name: body or {} for name, body in (data.get("profiles") or {}).items()},
-            },
             tools={
                 **before.tools,
                 **{
@@ -66,6 +83,7 @@ class Merger:
         for path in _LOOSENING:
             if _at(document.data, path):
                 self._ignore(document, path, "is ignored")
+        self._tighten_custom_tools(document)
         wanted = limits(document.data.get("limits") or {})
         self._note_wider(document, ("limits",), wanted, self._settings.limits)
         bounds = dict(self._settings.bounds)
@@ -77,6 +95,25 @@ class Merger:
         self._settings = replace(
             self._settings, limits=self._settings.limits.tightened(wanted), bounds=bounds
         )
+
+    def _tighten_custom_tools(self, document: Document) -> None:
+        """Executables may be switched off, and have less time and less to say."""
+        written, before = document.data.get("custom_tools") or {}, self._settings.custom_tools
+        wanted = _customised(before, written)
+        for key in ("timeout", "max_output_size"):
+            mine = getattr(before, key)
+            if mine is not None and key in written and getattr(wanted, key) > mine:
+                self._ignore(document, ("custom_tools", key), "is wider than the user's")
+                wanted = replace(wanted, **{key: mine})
+        if wanted.enabled and not before.enabled:
+            self._ignore(document, ("custom_tools", "enabled"), "is ignored")
+        tightened = replace(
+            before,
+            enabled=before.enabled and wanted.enabled,
+            timeout=wanted.timeout,
+            max_output_size=wanted.max_output_size,
+        )
+        self._settings = replace(self._settings, custom_tools=tightened)
 
     def _bound(self, document: Document, name: str, entry: Mapping[str, Any]) -> Bound:
         wanted = limits(entry.get("limits") or {})
@@ -101,8 +138,10 @@ class Merger:
         denied = _at(document.data, ("security", "auto_deny"))
         wanted = _at(document.data, ("security", "enforcement")) or before.enforcement
         weaker = ENFORCEMENTS.index(wanted) < ENFORCEMENTS.index(before.enforcement)
+        ceiling = ceiling_of(document)
         self._settings = replace(
             before,
+            ceilings=before.ceilings if ceiling is None else (*before.ceilings, ceiling),
             auto_deny=_joined(before.auto_deny, denied),
             enforcement=before.enforcement if weaker and not weaken else wanted,
         )
@@ -129,6 +168,37 @@ class Merger:
     def _keep_ignored(self, problem: Problem) -> None:
         warning = replace(problem, severity=Severity.WARNING)
         self._settings = replace(self._settings, ignored=(*self._settings.ignored, warning))
+
+
+def ceiling_of(document: Document) -> Ceiling | None:
+    """`security.max_permissions`, where a checked document has it."""
+    path = ("security", "max_permissions")
+    written = _at(document.data, path)
+    if written is None:
+        return None
+    secrets = written.get("secrets") or {}
+    # A ceiling names secrets; what they are for is a matter of the tool.
+    named = secrets if isinstance(secrets, dict) else dict.fromkeys(secrets)
+    permissions = Permissions.from_data({**written, "secrets": named})
+    return Ceiling(permissions, f"{document.source}:{document.line_of(path)}")
+
+
+def bound_of(document: Document, tool: str) -> Bound:
+    """What a checked config takes away from a call of a tool that uses it."""
+    data, ceiling = document.data, ceiling_of(document)
+    entry = (data.get("tools") or {}).get(tool) or {}
+    of_tool = Bound(
+        limits=limits(entry.get("limits") or {}),
+        timeout=duration(entry["timeout"]) if "timeout" in entry else None,
+    )
+    return of_tool.meet(
+        Bound(
+            limits=limits(data.get("limits") or {}),
+            ceilings=() if ceiling is None else (ceiling.permissions,),
+            denied=tuple(_at(data, ("security", "auto_deny")) or ()),
+            enforcement=_at(data, ("security", "enforcement")) or "off",
+        )
+    )
 
 
 def _joined(before: Sequence[str], added: Sequence[str] | None) -> tuple[str, ...]:

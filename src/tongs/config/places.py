@@ -82,6 +82,13 @@ class Places:
             files.append((Scope.LOCAL, os.path.join(self.project, ".tongs", "config.yml")))
         return files
 
+    @property
+    def foreign_config(self) -> str | None:
+        """The config of another system that has a say (Glee's ceiling)."""
+        if self.project in (None, self.home):
+            return None
+        return os.path.join(self.root, ".glee", "config.yml")
+
     def _families(self, scope: Scope) -> Iterator[tuple[str, str]]:
         if scope is Scope.USER:
             yield "tongs", os.path.join(self.user_folder, "tools")

@@ -1,7 +1,7 @@
-"""What the three config files say together.
+"""What the config files say together.
 
-Global, then user, then project: the later voice wins. A project's file comes with the project, so
-it may only tighten until the person has accepted it, and it never weakens the enforcement.
+Global, then user, then project, then the profile: the later voice wins. What comes with a project
+may only tighten until the person has accepted it, and never weakens the enforcement.
 """
 
 from __future__ import annotations
@@ -9,28 +9,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from tongs.config.ownership import why_not_own
 from tongs.config.places import Places
 from tongs.core.annotations import Any, TypeAlias
-from tongs.core.errors import DefinitionInvalid, Problem
-from tongs.core.permissions import Grants, Limits
+from tongs.core.errors import Problem
+from tongs.core.permissions import Bound, Grants, Limits, Permissions, shorter
 from tongs.core.record import dataclass, field
-from tongs.core.scope import Scope
 from tongs.schema.document import Document
-
-# Weakest first.
-ENFORCEMENTS = ("off", "best-effort", "strict")
 
 Parse: TypeAlias = Callable[[str], Document]
 Trusted: TypeAlias = bool | Callable[[Document], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """The most that project files leave to one tool, whatever the tool or the user grants it."""
+class Ceiling:
+    """`security.max_permissions` of one file: the most a tool that an agent created may be given.
 
-    limits: Mapping[str, Any] = field(default_factory=dict)
-    timeout: float | None = None
+    Paths are as written, and start at the project root. What a ceiling does not name, it refuses.
+    """
+
+    permissions: Permissions
+    # `file:line`
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,8 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     tools: Mapping[str, Grants] = field(default_factory=dict)
     bounds: Mapping[str, Bound] = field(default_factory=dict)
-    profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     custom_tools: CustomTools = field(default_factory=CustomTools)
+    ceilings: tuple[Ceiling, ...] = ()
     # What an untrusted project file asked for and did not get.
     ignored: tuple[Problem, ...] = ()
 
@@ -76,67 +75,50 @@ class Settings:
         """The timeout of one tool in seconds: the grant instead of its own, then the bound."""
         grants, bound = self.tools.get(name), self.bounds.get(name)
         timeout = own if grants is None or grants.timeout is None else grants.timeout
-        if bound is None or bound.timeout is None:
-            return timeout
-        return bound.timeout if timeout is None else min(timeout, bound.timeout)
+        return timeout if bound is None else shorter(timeout, bound.timeout)
 
 
-def load_settings(places: Places, parse: Parse, *, project_trusted: Trusted = False) -> Settings:
+def load_settings(
+    places: Places,
+    parse: Parse,
+    *,
+    project_trusted: Trusted = False,
+    profile: str | None = None,
+    parse_named: Parse | None = None,
+    parse_foreign: Parse | None = None,
+) -> Settings:
     """Merge every config.yml that exists; DefinitionInvalid lists the problems of all of them.
 
     `parse` reads one file and may cache: a Document whose `checked` says `config` is taken as it
-    is. `project_trusted` may look at the very document that is about to be used.
+    is; `parse_named` does the same for profiles, `parse_foreign` reads what is not ours.
+    `project_trusted` may look at the very document
+    that is about to be used. The settings of `profile` speak last.
     """
-    files = [(scope, path) for scope, path in places.config_files() if _may_exist(path)]
-    if not files:
+    if profile is None and not any(map(may_exist, _all_files(places))):
+        # Most people have no config file, and then none of this has to be loaded.
         return Settings()
-    # Most people have no config file, and then none of this has to be loaded.
-    from tongs.config.merging import Merger  # noqa: PLC0415 - see above
-    from tongs.schema.check_document import require_valid  # noqa: PLC0415 - see above
+    from tongs.config.voices import read_voices  # noqa: PLC0415 - see above
 
-    problems: list[Problem] = []
-    merger = Merger()
-    for scope, path in files:
-        if scope is not Scope.LOCAL and (reason := _not_own(path)):
-            problems.append(Problem(path, reason, rule="ownership"))
-            continue
-        try:
-            document = require_valid(parse(path), "config")
-        except DefinitionInvalid as invalid:
-            problems += invalid.problems
-            continue
-        problems += _not_applied(document)
-        if scope is not Scope.LOCAL:
-            merger.grant(document)
-        elif project_trusted if isinstance(project_trusted, bool) else project_trusted(document):
-            merger.grant(document, weaken=False)
-        else:
-            merger.tighten(document)
-    if problems:
-        raise DefinitionInvalid(problems)
-    return merger.settings()
+    voices = read_voices(
+        places,
+        parse,
+        project_trusted=project_trusted,
+        profile=profile,
+        parse_named=parse_named,
+        parse_foreign=parse_foreign,
+    )
+    from tongs.config.merging import merged_settings  # noqa: PLC0415 - see above
+
+    return merged_settings(voices)
 
 
-# Walls that are described already and stand from a later version on. To run without one that a
-# person has asked for would be weaker than they think.
-_COMING_WALLS = (("security", "rules"), ("security", "max_permissions"))
+def _all_files(places: Places) -> list[str]:
+    foreign = places.foreign_config
+    files = [path for _, path in places.config_files()]
+    return files if foreign is None else [*files, foreign]
 
 
-def _not_applied(document: Document) -> list[Problem]:
-    security = document.data.get("security") or {}
-    return [
-        document.problem(
-            path,
-            "this version cannot apply it, and will not run without it",
-            rule="not-applied",
-            hint="remove it, or use auto_approve and auto_deny",
-        )
-        for path in _COMING_WALLS
-        if security.get(path[1])
-    ]
-
-
-def _may_exist(path: str) -> bool:
+def may_exist(path: str) -> bool:
     """False only where there is surely nothing: what a hidden or dangling file denies must hold."""
     try:
         os.lstat(path)
@@ -145,7 +127,3 @@ def _may_exist(path: str) -> bool:
     except OSError:
         return True
     return True
-
-
-def _not_own(path: str) -> str | None:
-    return why_not_own(path) or why_not_own(os.path.dirname(path))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from tongs.core.annotations import Any
-from tongs.core.permissions import Permissions
+from tongs.core.permissions import Bound, Permissions
 from tongs.core.record import dataclass, field
 
 
@@ -29,6 +29,8 @@ class Caller:
     chain: tuple[str, ...] = ()
     ceiling: Permissions | None = None
     level: str = "run"
+    # What the configs of the tools above take away from everything they call.
+    bound: Bound = field(default_factory=Bound)
     # Said "yes" beforehand on the command line (`--yes`): answers what would be asked.
     agreed: bool = False
 

@@ -111,6 +111,8 @@ class Policy:
     not_enforced: tuple[str, ...] = ()
     # Hosts with a private address that the person's config lets a list of hosts reach.
     private_hosts: tuple[str, ...] = ()
+    # The least that the call insists on, where the person insists on less.
+    enforcement: str = "off"
 
 
 class SpoolWriter(Protocol):

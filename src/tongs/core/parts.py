@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from tongs.core.annotations import Any, Protocol
+from tongs.core.annotations import Any, Protocol, TypeAlias
 from tongs.core.approval import ApprovalResponse, Approver
 from tongs.core.call import ToolCall
 from tongs.core.decision import Verdict
 from tongs.core.errors import ToolError
 from tongs.core.execution import Executor, Observer, Sandbox, Waiter, World
-from tongs.core.permissions import Limits, Permissions
-from tongs.core.record import dataclass
+from tongs.core.permissions import Bound, Limits, Permissions
+from tongs.core.record import dataclass, field
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
@@ -40,6 +40,11 @@ class Allowance:
     environment: Mapping[str, str]
     # Hosts with a private address that a list of hosts may reach.
     private_hosts: tuple[str, ...] = ()
+    # What the tool's own configs and those of its callers take away.
+    bound: Bound = field(default_factory=Bound)
+
+
+Decide: TypeAlias = Callable[[ToolCall, Tool], Verdict]
 
 
 async def _nothing_required(tool: Tool, waiter: Waiter) -> None:
@@ -52,7 +57,7 @@ class Parts:
 
     find: Callable[[ToolCall, Scope], Tool]
     validate: Callable[[Tool, Mapping[str, Any]], dict[str, Any]]
-    decide: Callable[[ToolCall, Tool], Verdict]
+    decide: Decide
     allow: Callable[[ToolCall, Tool], Allowance]
     executors: Mapping[str, Executor]
     sandbox: Sandbox

@@ -137,6 +137,47 @@ class Limits:
         )
 
 
+# How much of the walls somebody insists on, the weakest first.
+ENFORCEMENTS = ("off", "best-effort", "strict")
+
+
+def stricter(left: str, right: str) -> str:
+    """The stricter of two words for enforcement."""
+    return max(left, right, key=ENFORCEMENTS.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is taken away, whatever a tool or the user's config gives: it can only tighten.
+
+    `ceilings` hold paths as their author wrote them; `denied` are selectors as in `auto_deny`.
+    """
+
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float | None = None
+    ceilings: tuple[Permissions, ...] = ()
+    denied: tuple[str, ...] = ()
+    enforcement: str = "off"
+
+    def meet(self, other: Bound) -> Bound:
+        """Both at once."""
+        both = {**self.limits, **other.limits}
+        for name in self.limits.keys() & other.limits.keys():
+            both[name] = min(self.limits[name], other.limits[name])
+        return Bound(
+            limits=both,
+            timeout=shorter(self.timeout, other.timeout),
+            ceilings=self.ceilings + other.ceilings,
+            denied=tuple(dict.fromkeys(self.denied + other.denied)),
+            enforcement=stricter(self.enforcement, other.enforcement),
+        )
+
+
+def shorter(left: float | None, right: float | None) -> float | None:
+    """The shorter of two timeouts; None is none."""
+    return min((time for time in (left, right) if time is not None), default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Grants:
     """What a person's config adds to one tool they do not want to edit (`tools.NAME`)."""

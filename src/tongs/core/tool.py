@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from tongs.core.annotations import Any
-from tongs.core.permissions import Permissions
+from tongs.core.errors import ToolError
+from tongs.core.permissions import Bound, Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.scope import Scope
 
@@ -99,6 +100,10 @@ class Tool:
     requires: tuple[str, ...] = ()
     # Files and folders the tool itself consists of: it may read them, whatever else it may.
     parts: tuple[str, ...] = ()
+    # What the configs that it uses take away.
+    bound: Bound | None = None
+    # Why it cannot be called as things are, though its own definition is fine.
+    refusal: ToolError | None = None
 
     @property
     def level(self) -> Level:

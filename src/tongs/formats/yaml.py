@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tongs.core.annotations import Any
+from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import DefinitionInvalid
 from tongs.core.permissions import Permissions
 from tongs.core.record import replace
@@ -14,6 +14,9 @@ from tongs.formats import yaml_parameters
 from tongs.formats.yaml_steps import Compiler, Host, Path, file_stem
 from tongs.schema.document import Document
 from tongs.template.plan import Nested, Plan, Process, Script
+
+if TYPE_CHECKING:
+    from tongs.formats.yaml_config import Applied, FindConfigs, Used
 
 SCHEMA = "tool.yaml"
 ENDINGS = (".yaml", ".yml")
@@ -24,26 +27,36 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 # Validated, but honoured only from a later version on: a call that needs one says so.
 _NOT_YET = {
-    ("uses", "config"): "a named config",
-    ("uses", "configs"): "named configs",
-    ("uses", "profile"): "a profile",
-    ("uses", "profiles"): "profiles",
     ("uses", "mcp"): "an MCP server",
     ("uses", "mcps"): "MCP servers",
-    ("with", "config"): "an inline config",
     ("with", "mcps"): "inline MCP servers",
 }
 
 
-def load(document: Document, origin: Origin, host: Host, *, checked: bool = False) -> Tool:
+def load(
+    document: Document,
+    origin: Origin,
+    host: Host,
+    find_configs: FindConfigs | None = None,
+    *,
+    checked: bool = False,
+) -> Tool:
     """The tool a document defines. Raises DefinitionInvalid with everything that is wrong.
 
-    `checked` says that these very bytes have been loaded before without a problem, so that the
-    schema, the defaults and the program texts need not be looked at again.
+    `find_configs` finds the configs that a definition names; without it their values are unknown,
+    and the tool can be looked at but not called. `checked` says that these very bytes have been
+    loaded before without a problem, so that the schema, the defaults and the program texts need
+    not be looked at again.
     """
     if not checked:
         _check_schema(document)
-    return _load(document, document.data, (), origin, host, checked)
+    configs = None
+    if find_configs is not None and (document.data.get("uses") or document.data.get("with")):
+        from tongs.formats.yaml_config import names_used  # noqa: PLC0415 - few tools use a config
+
+        configs = find_configs(names_used(document.data))
+    tool = _load(document, document.data, (), origin, host, checked=checked, configs=configs)
+    return replace(tool, plan=replace(tool.plan, configs=configs)) if configs else tool
 
 
 def name_of(document: Document) -> str:
@@ -65,7 +78,9 @@ def _load(
     path: Path,
     origin: Origin,
     host: Host,
+    *,
     checked: bool,
+    configs: Used | None,
 ) -> Tool:
     parameters = data.get("parameters") or {}
     schema = yaml_parameters.input_schema(parameters)
@@ -79,11 +94,14 @@ def _load(
             f"the file's name {file_stem(document)!r} is no name for a tool",
             hint="rename the file, or add `name:` with letters, digits, `_`, `.` and `-`",
         )
+    config = _config(compiler, data, path, configs)
     plan = compiler.plan(data, path)
     _refuse_raw_in_read_tools(compiler, data, path)
-    helpers = _helpers(document, data, path, origin, host, compiler)
+    helpers = _helpers(document, data, path, origin, host, compiler, configs=configs)
     if plan is None or compiler.problems:
         raise DefinitionInvalid(compiler.problems)
+    if config is not None:
+        plan = replace(plan, constants=config.constants)
     permissions = data.get("permissions")
     approval = data.get("approval") or {}
     return Tool(
@@ -108,7 +126,24 @@ def _load(
         helpers=helpers,
         working_directories=_working_directories(plan),
         raw_parameters=tuple(sorted(compiler.raw_names)),
+        bound=None if config is None else config.bound,
+        refusal=None if config is None else config.refusal,
     )
+
+
+def _config(
+    compiler: Compiler, data: Mapping[str, Any], path: Path, configs: Used | None
+) -> Applied | None:
+    """What the configs of the definition come to; their values become slots of the templates."""
+    if not data.get("uses") and not data.get("with"):
+        return None
+    from tongs.formats.yaml_config import applied  # noqa: PLC0415 - few tools use a config
+
+    name = str(data.get("name") or file_stem(compiler.document))
+    config = applied(compiler, data, path, name, configs)
+    if config is not None:
+        compiler.slots.update(config.slots)
+    return config
 
 
 def _helpers(
@@ -118,6 +153,8 @@ def _helpers(
     origin: Origin,
     host: Host,
     compiler: Compiler,
+    *,
+    configs: Used | None,
 ) -> dict[str, Tool]:
     """The tools of `with.tools`: private to this one."""
     helpers: dict[str, Tool] = {}
@@ -129,7 +166,9 @@ def _helpers(
         if entry["name"] in helpers:
             compiler.problem(where, f"there are two inline tools `{entry['name']}`")
         try:
-            helper = _load(document, entry, where, origin, host, compiler.checked)
+            helper = _load(
+                document, entry, where, origin, host, checked=compiler.checked, configs=configs
+            )
             helpers[entry["name"]] = replace(helper, private=True)
         except DefinitionInvalid as invalid:
             compiler.problems += invalid.problems

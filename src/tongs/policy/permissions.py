@@ -39,8 +39,10 @@ def effective(tool: Tool, call: ToolCall, place: Place, grants: Grants | None) -
         own = tool.permissions.resolved(base, place.home)
     if grants is not None and grants.permissions is not None:
         own = _joined(own, grants.permissions.resolved(base, place.home))
-    ceiling = call.caller.ceiling
-    if ceiling is not None:
+    ceilings = [] if call.caller.ceiling is None else [call.caller.ceiling]
+    if tool.bound is not None:
+        ceilings += [written.resolved(base, place.home) for written in tool.bound.ceilings]
+    for ceiling in ceilings:
         own = _settled(own.meet(ceiling))
     return _with_parts(own, tool)
 

@@ -103,6 +103,24 @@ class AutoDeny:
 
 
 @dataclass(frozen=True, slots=True)
+class DeniedByConfig:
+    """`auto_deny` in a config that the tool uses, or one of the tools that call it."""
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        own = () if tool.bound is None else tool.bound.denied
+        for selector in selectors((*own, *call.caller.bound.denied)):
+            if selector.denies(tool):
+                return Verdict(
+                    Decision.DENY,
+                    f"auto-deny {selector.text}",
+                    f"`{selector.text}` is denied by a config that this call uses"
+                    f" and {tool.name} is {_claims(tool)}",
+                    hint="remove it from security.auto_deny of that config to allow this",
+                )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalRequired:
     """The author wants every call confirmed. Only naming the tool itself answers that."""
 
@@ -174,6 +192,7 @@ def default_rules(
         (
             TrustRule(),
             AutoDeny(selectors(deny)),
+            DeniedByConfig(),
             ApprovalRequired(approved),
             AutoApprove(approved),
             TypedByPerson(),

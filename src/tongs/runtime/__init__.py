@@ -10,7 +10,7 @@ from tongs.audit.log import AuditLog
 from tongs.config.environment import host_environment
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
-from tongs.config.settings import Settings, load_settings
+from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
@@ -28,9 +28,9 @@ from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
+from tongs.runtime.settings_files import SettingsFiles
 from tongs.runtime.shapes import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
-from tongs.schema.document import Document
 from tongs.store.cache import DefinitionCache, code_stamp
 from tongs.store.files import private_folder
 from tongs.store.log import Log
@@ -52,6 +52,7 @@ class Runtime:
     settings: Settings
     registry: ToolRegistry
     definitions: Definitions
+    settings_files: SettingsFiles
     audit: AuditLog
     log: Log
     _parts: Parts
@@ -67,6 +68,7 @@ class Runtime:
         auto_deny: Iterable[str] = (),
         load_tools: Sequence[str | os.PathLike[str]] = (),
         rules: Iterable[Rule] = (),
+        profile: str | None = None,
         log_level: str = "info",
         single_thread: bool = False,
         use_cache: bool = True,
@@ -75,24 +77,26 @@ class Runtime:
         """The runtime for a directory (the current one by default).
 
         `auto_approve` and `auto_deny` take `tool:read`, `tool:TAG`, a name or `*`, and add to the
-        config. `load_tools` names further definition files or folders. `single_thread` promises
-        that this process has one thread and keeps to it, so that processes can be started without
-        a fork server. Without `use_cache` every definition is read, and every executable asked,
-        anew. `secrets` gives the value of a declared secret instead of the environment. Raises
+        config. `load_tools` names further definition files or folders. The settings of `profile`
+        come after those of the config files. `single_thread` promises that this process has one
+        thread and keeps to it, so that processes can be started without a fork server. Without
+        `use_cache` every definition is read, and every executable asked, anew. `secrets` gives the
+        value of a declared secret instead of the environment. Raises
         DefinitionInvalid if a config file cannot be used, ToolError if the working directory is
         gone.
         """
         host = host_environment()
-        places = find_places(_directory(path), host)
+        places = find_places(working_directory(path), host)
         _own_state(places.state)
         log = Log(places.state, log_level)
         trust = TrustStore(places.state)
-        settings = _settings(places, trust)
+        files = SettingsFiles(places, trust, profile)
+        settings = files.load()
         shell = default_shell(settings, host)
         # Whether a script is safe depends on the shell that reads it.
         variant = f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"
         cache = DefinitionCache(places.state, variant, ignored=not use_cache)
-        shapes = Shapes(Documents(cache), platform(), shell)
+        shapes = Shapes(Documents(cache), platform(), shell, files)
         catalogue = Catalogue(
             places,
             trust,
@@ -114,7 +118,7 @@ class Runtime:
         parts = wiring.parts(engine.decide, sandbox, audit)
         definitions = Definitions(places, catalogue, trust, audit)
         return Runtime(
-            places, settings, registry, definitions, audit, log, parts, catalogue, approver
+            places, settings, registry, definitions, files, audit, log, parts, catalogue, approver
         )
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
@@ -248,7 +252,8 @@ def _request(
     return ToolCall(os.urandom(6).hex(), name, given, who)
 
 
-def _directory(path: str | os.PathLike[str] | None) -> str:
+def working_directory(path: str | os.PathLike[str] | None = None) -> str:
+    """An absolute path, the current directory by default; ToolError if that is gone."""
     try:
         return os.path.abspath(os.curdir if path is None else path)
     except FileNotFoundError:
@@ -257,15 +262,6 @@ def _directory(path: str | os.PathLike[str] | None) -> str:
             "the working directory does not exist any more",
             hint="change to a folder that exists",
         ) from None
-
-
-def _settings(places: Places, trust: TrustStore) -> Settings:
-    documents = Documents(DefinitionCache(places.state, f"config-{code_stamp()}"))
-
-    def accepted(document: Document) -> bool:
-        return trust.state_of(document.source, document.digest).holds
-
-    return load_settings(places, documents.config, project_trusted=accepted)
 
 
 def _own_state(folder: str) -> None:

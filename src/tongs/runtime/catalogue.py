@@ -22,6 +22,7 @@ from tongs.runtime.shapes import (
     MANIFEST,
     MANIFESTS,
     OF_FAMILY,
+    YAML,
     Shapes,
     listed,
     manifest_in,
@@ -84,9 +85,11 @@ class Catalogue:
                         raise
         everything = list(self._all())
         # Models know executables by a prefix (seed 003); a tool whose own name has it comes first.
-        plain = name.removeprefix("custom_tool_")
-        if any(entry.name == plain for entry in everything):
-            name = plain
+        for prefix in (self._custom_tools.prefix, "custom_tool_"):
+            plain = name.removeprefix(prefix)
+            if plain != name and any(entry.name == plain for entry in everything):
+                name = plain
+                break
         # The nearest names are found among all of them.
         return find(everything, name, scope)
 
@@ -275,6 +278,8 @@ class Catalogue:
         }
         if tool.trust is Trust.UNTRUSTED and origin.format == EXECUTABLE:
             row["unknown"] = True
+        if origin.format == YAML and (also := self._shapes.configs_of(tool)):
+            row["also"] = also
         if origin.format == MANIFEST:
             row["also"] = [part for part in tool.parts[1:] if os.path.isfile(part)]
         return row

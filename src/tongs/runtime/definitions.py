@@ -63,7 +63,7 @@ class Definitions:
 
     def accept(self, tool: Tool) -> None:
         """Accept the very bytes this tool was loaded from."""
-        _refuse_inside_a_call("trust a tool")
+        refuse_inside_a_call("trust a tool")
         bundle = self.catalogue.bundle(tool)
         if bundle.digest != tool.origin.digest:
             raise ToolError(
@@ -71,31 +71,31 @@ class Definitions:
                 f"{tool.origin.path} changed while you were reading it",
                 hint=f"look again: tongs trust {tool.name}",
             )
-        with _refusals_said(f"{tool.name} was not accepted"):
+        with refusals_said(f"{tool.name} was not accepted"):
             self.trust.accept(tool.origin.path, bundle.digest, bundle.text)
         self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
 
     def accept_config(self, path: str, seen: bytes) -> None:
         """Accept a project's config.yml as it was shown."""
-        _refuse_inside_a_call("trust settings")
+        refuse_inside_a_call("trust settings")
         if read_whole(path, len(seen)) != seen:
             raise ToolError(
                 ErrorCode.UNTRUSTED, f"{path} changed while you were reading it", hint="look again"
             )
-        with _refusals_said(f"{path} was not accepted"):
+        with refusals_said(f"{path} was not accepted"):
             self.trust.accept(path, digest_of(seen), seen, kind="config")
         self.audit.trusted(path, "user", digest_of(seen)[:16])
 
     def develop(self, path: str, seconds: float) -> str:
         """Trust a path for a while, whatever its author makes of it; until when."""
-        _refuse_inside_a_call("trust what is being written")
-        with _refusals_said(f"{path} was not trusted"):
+        refuse_inside_a_call("trust what is being written")
+        with refusals_said(f"{path} was not trusted"):
             until = self.trust.develop(path, seconds)
         self.audit.trusted(path, "user", f"dev until {until}")
         return until
 
     def revoke(self, path: str) -> bool:
-        with _refusals_said(f"the acceptance of {path} was not taken back"):
+        with refusals_said(f"the acceptance of {path} was not taken back"):
             return self.trust.revoke(path)
 
     def accepted(self) -> list[Accepted]:
@@ -106,18 +106,18 @@ class Definitions:
 
         Raises DefinitionInvalid before anything is written, ToolError if it exists already.
         """
-        _refuse_inside_a_call("add a tool")
+        refuse_inside_a_call("add a tool")
         path = os.path.join(self.places.folder_for_writing(scope), f"{name}.yaml")
         data = text.encode("utf-8")
         tool = self.catalogue.load(path, Origin(scope=scope, format="yaml"), data)
         self._refuse_to_replace(name, path, scope, force=force)
-        with _refusals_said(f"{path} was not written"):
+        with refusals_said(f"{path} was not written"):
             os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
             if scope is Scope.LOCAL:
                 keep_out_of_history(os.path.dirname(os.path.dirname(path)))
             write_whole(path, data, mode=0o644)
         if scope is Scope.LOCAL:
-            with _refusals_said(f"{path} was written, but not accepted"):
+            with refusals_said(f"{path} was written, but not accepted"):
                 self.trust.accept(path, tool.origin.digest, data)
         self.audit.created(name, "user", tool.permissions)
         return path
@@ -129,15 +129,15 @@ class Definitions:
 
         Nothing is left of one that does not load. Raises as `write` does.
         """
-        _refuse_inside_a_call("add a tool")
+        refuse_inside_a_call("add a tool")
         definition = files[0].path
         self._refuse_to_replace(name, definition, scope, force=force)
         if not force and (taken := _taken(files)):
             raise _exists(taken)
-        with _refusals_said(f"{definition} was not written"):
+        with refusals_said(f"{definition} was not written"):
             kept = {file.path: read_whole(file.path, MOST_BYTES) for file in files}
         try:
-            with _refusals_said(f"{definition} was not written"):
+            with refusals_said(f"{definition} was not written"):
                 for file in files:
                     os.makedirs(os.path.dirname(file.path), mode=0o755, exist_ok=True)
                     write_whole(file.path, file.data, mode=0o755 if file.executable else 0o644)
@@ -155,7 +155,7 @@ class Definitions:
         tool = self.catalogue.at(path)
         if scope is not Scope.LOCAL or tool.trust.holds:
             return tool
-        with _refusals_said(f"{path} was written, but not accepted"):
+        with refusals_said(f"{path} was written, but not accepted"):
             bundle = self.catalogue.bundle(tool)
             self.trust.accept(tool.origin.path, bundle.digest, bundle.text)
         # Now an executable says what it is.
@@ -170,7 +170,7 @@ class Definitions:
                 f"{entry.path} belongs to {entry.family}; Tongs only reads it",
                 hint="remove it with the program that owns it",
             )
-        with _refusals_said(f"{entry.path} was not removed"):
+        with refusals_said(f"{entry.path} was not removed"):
             if entry.format == "manifest":
                 import shutil  # noqa: PLC0415 - loads the modules of every archive
 
@@ -223,7 +223,7 @@ def _put_back(kept: Mapping[str, bytes | None]) -> None:
 
 
 @contextmanager
-def _refusals_said(what: str) -> Iterator[None]:
+def refusals_said(what: str) -> Iterator[None]:
     """What the system refuses is the person's to mend, so the place is named."""
     try:
         yield
@@ -236,7 +236,7 @@ def _refusals_said(what: str) -> Iterator[None]:
         ) from None
 
 
-def _refuse_inside_a_call(what: str) -> None:
+def refuse_inside_a_call(what: str) -> None:
     """Authority belongs to the person: a tool that runs `tongs trust` would give it to itself."""
     if inside_a_call():
         raise ToolError(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.record import replace
-from tongs.schema.document import MAX_BYTES, Document, parse
+from tongs.schema.document import MAX_BYTES, Document, parse, parse_config
 from tongs.store.cache import DefinitionCache
 from tongs.store.files import read_whole
 
@@ -28,7 +29,13 @@ class Documents:
             raise ToolError(ErrorCode.TOOL_NOT_FOUND, f"{path} does not exist")
         return data
 
-    def parsed(self, data: bytes, path: str, schema: str) -> Document:
+    def parsed(
+        self,
+        data: bytes,
+        path: str,
+        schema: str,
+        parse: Callable[[bytes, str], Document] = parse,
+    ) -> Document:
         """The document; its `checked` is `schema` where these bytes were found good before."""
         cached = self._cache.get(_key(digest_of(data), schema))
         if cached is not None:
@@ -44,18 +51,35 @@ class Documents:
 
     def config(self, path: str) -> Document:
         """A config file, checked."""
-        from tongs.schema.check_document import require_valid  # noqa: PLC0415 - first time only
+        document = self._settings(path, "config")
+        if not document.checked:
+            from tongs.schema.check_document import require_valid  # noqa: PLC0415 - first time only
 
+            document = require_valid(document, "config")
+            self.keep(document, "config")
+        return document
+
+    def named(self, path: str) -> Document:
+        """A named config or a profile, checked."""
+        from tongs.config import named  # noqa: PLC0415 - few people have one
+
+        document = self._settings(path, named.SCHEMA)
+        if not document.checked:
+            document = named.checked(document)
+            self.keep(document, named.SCHEMA)
+        return document
+
+    def foreign(self, path: str) -> Document:
+        """A file of another system, as it is."""
+        return self._settings(path, "foreign")
+
+    def _settings(self, path: str, schema: str) -> Document:
         try:
             data = self.read(path)
         except ToolError as error:
             reason = error.message.removeprefix(f"{path} ")
             raise DefinitionInvalid([Problem(path, reason)]) from None
-        document = self.parsed(data, path, "config")
-        if not document.checked:
-            document = require_valid(document, "config")
-            self.keep(document, "config")
-        return document
+        return self.parsed(data, path, schema, parse_config)
 
 
 def _key(digest: str, schema: str) -> str:

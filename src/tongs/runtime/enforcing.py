@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.permissions import stricter
 from tongs.core.record import replace
 from tongs.store.files import private_folder, read_whole, write_whole
 
@@ -70,20 +71,23 @@ class ChosenSandbox:
 
     def open(self, policy: Policy, waiter: Waiter) -> Session:
         try:
-            return self._chosen().open(policy, waiter)
+            return self._chosen(self._wanted(policy)).open(policy, waiter)
         except ToolError as error:
-            if error.code is not ErrorCode.SANDBOX_UNAVAILABLE or self._enforcement != BEST_EFFORT:
+            if (
+                error.code is not ErrorCode.SANDBOX_UNAVAILABLE
+                or self._wanted(policy) != BEST_EFFORT
+            ):
                 raise
             sandbox, weaker = self._weaker(policy)
             return sandbox.open(weaker, waiter)
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
         try:
-            return self._chosen().cannot_enforce(policy)
+            return self._chosen(self._wanted(policy)).cannot_enforce(policy)
         except ToolError as error:
             if error.code is not ErrorCode.SANDBOX_UNAVAILABLE:
                 raise
-            if self._enforcement != BEST_EFFORT:
+            if self._wanted(policy) != BEST_EFFORT:
                 return ()  # what cannot be run at all needs no warning about how it would be run
             sandbox, weaker = self._weaker(policy)
             return sandbox.cannot_enforce(weaker)
@@ -91,7 +95,7 @@ class ChosenSandbox:
     def _weaker(self, policy: Policy) -> tuple[Sandbox, Policy]:
         """What is left of the walls where the person said that this is good enough."""
         if self.found().tier and not isinstance(policy.permissions.network, bool):
-            return self._chosen(), _without_host_list(policy)
+            return self._chosen(self._wanted(policy)), _without_host_list(policy)
         return self._back_end("limits"), policy
 
     def close(self) -> None:
@@ -106,8 +110,12 @@ class ChosenSandbox:
             )
         return self._found
 
-    def _chosen(self) -> Sandbox:
-        if self._enforcement == OFF:
+    def _wanted(self, policy: Policy) -> str:
+        """A config that the call uses may insist on more than the person does elsewhere."""
+        return stricter(self._enforcement, policy.enforcement)
+
+    def _chosen(self, wanted: str) -> Sandbox:
+        if wanted == OFF:
             return self._back_end("limits")
         if sys.platform != "linux":
             return self._back_end(_ELSEWHERE.get(sys.platform, "limits"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tongs.config.environment import host_environment, uses_native
 from tongs.core.annotations import TYPE_CHECKING
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tongs.config.settings import Settings
     from tongs.sandbox.diagnosis import Layer
     from tongs.sandbox.probe import Found
+    from tongs.schema.document import Document
 
 _TEMPORARY = "/tmp"
 
@@ -71,10 +72,10 @@ def examine(places: Places, temp_root: str = _TEMPORARY) -> Examined:
     )
 
 
-def enforcement_source(places: Places, settings: Settings) -> str:
+def enforcement_source(places: Places, settings: Settings, profile: Sequence[Document] = ()) -> str:
     """The line that sets `security.enforcement`, or that it is the default."""
     key = ("security", "enforcement")
-    return source_of(places, key, settings.enforcement) or DEFAULT
+    return source_of(places, key, settings.enforcement, profile=profile) or DEFAULT
 
 
 def _walls(found: Found) -> tuple[tuple[str, ...], tuple[str, ...]]:

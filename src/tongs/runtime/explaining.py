@@ -10,7 +10,7 @@ from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.errors import ToolError
 from tongs.core.execution import Policy
-from tongs.core.permissions import Grants, Limits, Permissions, covered
+from tongs.core.permissions import Bound, Grants, Limits, Permissions, covered, shorter, stricter
 from tongs.core.record import dataclass
 from tongs.core.tool import Tool
 from tongs.executors import Executors
@@ -19,12 +19,14 @@ from tongs.policy.permissions import NETWORK_TAGS, effective, too_broad
 from tongs.runtime.stated import source_of, stated
 from tongs.runtime.wiring import Wiring
 from tongs.schema import units
+from tongs.schema.document import PathTuple
 
 if TYPE_CHECKING:
     from tongs.runtime import Runtime
 
 DEFAULT = "default"
 _CONFIG = "config, "
+_USED = "a config that the tool uses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +88,15 @@ class _Explaining:
         self._sandbox = wiring.sandbox(single_thread=True)
         self._place = wiring.place
         self._grants = runtime.settings.tools.get(tool.name, Grants())
+        self._bound = tool.bound or Bound()
+        self._profile = runtime.settings_files.of_profile()
         self._call = ToolCall("explain", tool.name, {}, Caller(CallerKind.PERSON, "user"))
         self._own = effective(tool, self._call, self._place, None)
 
     def whole(self) -> Explanation:
         tool = self._tool
         permissions = effective(tool, self._call, self._place, self._grants)
-        limits = self._settings.limits_for(tool.name, tool.limits)
+        limits = self._settings.limits_for(tool.name, tool.limits).tightened(self._bound.limits)
         tier, walls, refusal = self._walls(permissions, limits)
         return Explanation(
             tool=tool,
@@ -116,7 +120,7 @@ class _Explaining:
             },
             timeout=self._timeout(),
             tier=tier,
-            enforcement=self._settings.enforcement,
+            enforcement=stricter(self._settings.enforcement, self._bound.enforcement),
             enforced=walls[0],
             not_enforced=walls[1],
             changes=tuple(self._changes(permissions, limits)),
@@ -127,7 +131,10 @@ class _Explaining:
     def _from_config(self, key: str, value: Any, read: Callable[[Any], Any]) -> str:
         """Where a config says this about the tool."""
         path = ("tools", self._tool.name, *key.split("."))
-        return f"{_CONFIG}{source_of(self._places, path, value, read)}"
+        return f"{_CONFIG}{self._source_of(path, value, read)}"
+
+    def _source_of(self, key: PathTuple, value: Any, read: Callable[[Any], Any]) -> str:
+        return source_of(self._places, key, value, read, profile=self._profile)
 
     @property
     def _granted(self) -> str:
@@ -174,7 +181,7 @@ class _Explaining:
             yield Part(name, DEFAULT)
         for name, value in self._grants.environment.items():
             if value is not None or name in self._host:
-                said = stated(self._places, ("tools", self._tool.name, "envs"))
+                said = stated(self._places, ("tools", self._tool.name, "envs"), self._profile)
                 yield Part(name, f"{_CONFIG}{said[-1].where}")
         for secret in permissions.secrets:
             if self._host.get(secret.name):
@@ -184,18 +191,22 @@ class _Explaining:
         def read(written: Any) -> Any:
             return units.limits({name: written}).get(name)
 
+        if name in self._bound.limits and self._bound.limits[name] == value:
+            return _USED
         own = ("tools", self._tool.name, "limits", name)
         for key in (own, ("limits", name)):
             if key == own or name not in self._tool.limits:
-                where = source_of(self._places, key, value, read)
+                where = self._source_of(key, value, read)
                 if where:
                     return f"{_CONFIG}{where}"
         return f"declared, limits.{name}" if name in self._tool.limits else DEFAULT
 
     def _timeout(self) -> Part:
         timeout = self._settings.timeout_for(self._tool.name, self._tool.timeout)
+        if (bound := self._bound.timeout) is not None and shorter(timeout, bound) == bound:
+            return Part(bound, _USED)
         key = ("tools", self._tool.name, "timeout")
-        where = source_of(self._places, key, timeout, units.duration)
+        where = self._source_of(key, timeout, units.duration)
         if where:
             return Part(timeout, f"{_CONFIG}{where}")
         return Part(timeout, DEFAULT if timeout == Tool("").timeout else "declared, timeout")
@@ -212,6 +223,7 @@ class _Explaining:
             project=self._tool.origin.project or "",
             cwd=self._place.start,
             private_hosts=self._settings.private_hosts,
+            enforcement=self._bound.enforcement,
         )
         own = getattr(Executors()[self._tool.executor], "walls", None)
         if own is not None:

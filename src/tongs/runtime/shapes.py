@@ -16,6 +16,7 @@ from tongs.runtime.documents import Documents
 if TYPE_CHECKING:
     from tongs.runtime.bundle import Bundle
     from tongs.runtime.describing import Describer
+    from tongs.runtime.settings_files import SettingsFiles
 
 YAML, EXECUTABLE, MANIFEST = "yaml", "exec", "manifest"
 ENDINGS = (".yaml", ".yml")
@@ -144,15 +145,22 @@ class Shape(Protocol):
 class Shapes(dict[str, "Shape"]):
     """The shapes by key; each is made when the first definition of it is met."""
 
-    def __init__(self, documents: Documents, platform: str, default_shell: str) -> None:
-        super().__init__({YAML: YamlShape(documents, platform, default_shell)})
+    def __init__(
+        self, documents: Documents, platform: str, default_shell: str, settings: SettingsFiles
+    ) -> None:
+        super().__init__({YAML: YamlShape(documents, platform, default_shell, settings)})
         self._documents = documents
+        self._settings = settings
         self._describer: Callable[[], Describer] | None = None
         self._parallel: Callable[[], bool] = lambda: False
 
     def read(self, path: str) -> bytes:
         """The bytes of a file; ToolError if it cannot be read."""
         return self._documents.read(path)
+
+    def configs_of(self, tool: Tool) -> list[str]:
+        """The files of the configs that a YAML tool names, whether they exist or not."""
+        return self._settings.paths(tool.plan.configs) if tool.plan.configs else []
 
     def ask_executables(
         self, describer: Callable[[], Describer], parallel: Callable[[], bool]
@@ -195,6 +203,7 @@ class YamlShape:
     documents: Documents
     platform: str
     default_shell: str
+    settings: SettingsFiles
 
     def name(self, path: str) -> str:
         return os.path.splitext(os.path.basename(path))[0]
@@ -207,18 +216,22 @@ class YamlShape:
 
         data = self.documents.read(path) if data is None else data
         located = replace(origin, digest=digest_of(data), path=path, format=YAML)
-        if known is not None and known.origin == located:
+        if known is not None and known.origin == located and self._same_configs(known):
             return known
         document = self.documents.parsed(data, path, yaml.SCHEMA)
         checked = document.checked == yaml.SCHEMA
         host = Host(self.platform, self.default_shell)
-        tool = yaml.load(document, located, host, checked=checked)
+        tool = yaml.load(document, located, host, self.settings.used_by, checked=checked)
         if not checked:
             self.documents.keep(document, yaml.SCHEMA)
         return tool
 
     def bundle(self, tool: Tool) -> Bundle:
         return _single(self.documents, tool)
+
+    def _same_configs(self, known: Tool) -> bool:
+        configs = known.plan.configs
+        return not configs or configs == self.settings.used_by(configs)
 
 
 @dataclass(frozen=True, slots=True)

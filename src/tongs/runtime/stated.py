@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tongs.config.places import Places
 from tongs.core.annotations import Any
@@ -23,38 +23,44 @@ class Statement:
 
 
 def source_of(
-    places: Places, key: PathTuple, value: Any, read: Callable[[Any], Any] = lambda written: written
+    places: Places,
+    key: PathTuple,
+    value: Any,
+    read: Callable[[Any], Any] = lambda written: written,
+    *,
+    profile: Sequence[Document] = (),
 ) -> str:
     """The line that a setting comes from; "" where no file says it.
 
     `read` makes of what is written what the settings have. Where a person's own file and the
     project's say the same, it is the person's: what a project says may have been ignored.
     """
-    same = [said for said in stated(places, key) if read(said.value) == value]
+    same = [said for said in stated(places, key, profile) if read(said.value) == value]
     own = [said for said in same if said.scope is not Scope.LOCAL]
     return (own or same)[-1].where if same else ""
 
 
-def stated(places: Places, key: PathTuple) -> list[Statement]:
-    """Every config file that says something under `key`, the weakest voice first.
+def stated(places: Places, key: PathTuple, profile: Sequence[Document] = ()) -> list[Statement]:
+    """Every file that says something under `key`, the weakest voice first; `profile` speaks last.
 
     Files that cannot be used are left out: whoever opens a runtime hears about them.
     """
+    files = [(scope, _document(path)) for scope, path in places.config_files()]
     found = []
-    for scope, path in places.config_files():
-        document = _document(path)
+    for scope, document in (*files, *((Scope.USER, document) for document in profile)):
         value = None if document is None else _at(document.data, key)
         if document is not None and value is not None:
-            found.append(Statement(value, f"{path}:{document.line_of(key)}", scope))
+            where = f"{document.source}:{document.line_of(key)}"
+            found.append(Statement(value, where, scope))
     return found
 
 
 def _document(path: str) -> Document | None:
-    from tongs.schema.document import parse  # noqa: PLC0415 - most people have no config
+    from tongs.schema.document import parse_config  # noqa: PLC0415 - most people have no config
 
     try:
         data = read_whole(path, MAX_BYTES)
-        return None if data is None else parse(data, path)
+        return None if data is None else parse_config(data, path)
     except (OSError, DefinitionInvalid):
         return None
 

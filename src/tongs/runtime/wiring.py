@@ -13,11 +13,10 @@ from tongs.config.places import Places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
-from tongs.core.decision import Verdict
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Sandbox, Waiter, World
-from tongs.core.parts import Allowance, Audit, Parts
-from tongs.core.permissions import Permissions
+from tongs.core.parts import Allowance, Audit, Decide, Parts
+from tongs.core.permissions import Permissions, shorter
 from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
@@ -49,12 +48,12 @@ def authority(places: Places) -> tuple[str, ...]:
     """What decides what Tongs does, wherever links lead: config, tools, and Tongs' own code."""
     found = dict.fromkeys((places.user_folder, places.global_folder))
     for folder in tuple(found):
-        tools = os.path.join(folder, "tools")
         found[os.path.realpath(os.path.join(folder, "config.yml"))] = None
-        found[os.path.realpath(tools)] = None
-        with suppress(OSError), os.scandir(tools) as entries:
-            linked = [entry.path for entry in entries if entry.is_symlink()]
-            found.update(dict.fromkeys(map(os.path.realpath, linked)))
+        for inside in (os.path.join(folder, name) for name in ("tools", "configs", "profiles")):
+            found[os.path.realpath(inside)] = None
+            with suppress(OSError), os.scandir(inside) as entries:
+                linked = [entry.path for entry in entries if entry.is_symlink()]
+                found.update(dict.fromkeys(map(os.path.realpath, linked)))
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     found.update(dict.fromkeys(map(os.path.realpath, (package, sys.prefix, sys.base_prefix))))
     # What every tool can read and none can write needs no word here.
@@ -122,9 +121,7 @@ class Wiring:
             state=self._places.state,
         )
 
-    def parts(
-        self, decide: Callable[[ToolCall, Tool], Verdict], sandbox: Sandbox, audit: Audit
-    ) -> Parts:
+    def parts(self, decide: Decide, sandbox: Sandbox, audit: Audit) -> Parts:
         """Everything that a pipeline is given."""
         return Parts(
             find=self.find,
@@ -191,6 +188,8 @@ class Wiring:
         return checked
 
     def allow(self, call: ToolCall, tool: Tool) -> Allowance:
+        if tool.refusal is not None and tool.trust.holds:
+            raise tool.refusal
         if call.caller.ceiling is not None:
             return self._allowance(call, tool)
         known = self._allowed.get(id(tool))
@@ -204,16 +203,18 @@ class Wiring:
         name = "" if tool.private else tool.name
         grants = self._settings.tools.get(name)
         permissions = effective(tool, call, self.place, grants)
+        bound = call.caller.bound if tool.bound is None else tool.bound.meet(call.caller.bound)
         return Allowance(
             permissions=permissions,
-            limits=self._settings.limits_for(name, tool.limits),
-            timeout=self._settings.timeout_for(name, tool.timeout),
+            limits=self._settings.limits_for(name, tool.limits).tightened(bound.limits),
+            timeout=shorter(self._settings.timeout_for(name, tool.timeout), bound.timeout),
             secrets=self._secrets(permissions, tool),
             environment={
                 **self._whitelisted(tool),
                 **(self._granted(grants.environment) if grants else {}),
             },
             private_hosts=self._settings.private_hosts,
+            bound=bound,
         )
 
     def world(self, tool: Tool, allowance: Allowance) -> World:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tongs.core.annotations import Any, TypeAlias
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem
@@ -67,6 +69,24 @@ class Document:
             hint=hint,
         )
 
+    def at(self, path: PathTuple) -> Document:
+        """The part at `path`, which must be there, as a document; one that is empty has no keys."""
+        data, lines = self.data, self.lines
+        for key in path:
+            position = _position(data, key)
+            assert position is not None, "the caller has seen it"
+            data, lines = data[key], lines[position + 1]
+        if data is None:
+            data, lines = {}, [lines]
+        return Document(data, lines, self.source, self.digest)
+
+    def only(self, keys: Collection[str]) -> Document:
+        """The document without its other keys."""
+        line, *inner = self.lines
+        kept = [(key, place) for key, place in zip(self.data, inner, strict=True) if key in keys]
+        data = {key: self.data[key] for key, _ in kept}
+        return Document(data, [line, *(place for _, place in kept)], self.source, self.digest)
+
     def to_cache(self) -> dict[str, Any]:
         return {
             "data": self.data,
@@ -109,6 +129,17 @@ def parse(data: bytes, source: str) -> Document:
         )
     value, lines = Reader(data, source).read()
     return Document(value, lines, source, digest_of(data))
+
+
+def parse_config(data: bytes, source: str) -> Document:
+    """`parse` for settings, where a file of comments alone says nothing and is fine.
+
+    One without even those is an error: it may be what is left of a file that denied something.
+    """
+    lines = [line for line in map(bytes.strip, data.splitlines()) if line]
+    if lines and all(line.startswith(b"#") for line in lines):
+        return Document({}, [1], source, digest_of(data))
+    return parse(data, source)
 
 
 def _position(data: Any, key: str | int) -> int | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
-from tongs.core.record import dataclass
+from tongs.core.record import dataclass, field
 from tongs.template.values import ABSENT, Slots, Values
 
 if TYPE_CHECKING:
@@ -71,10 +73,15 @@ class Plan:
     uses: tuple[str, ...] = ()
     # Keys of the definition this version cannot honour; a call says so instead of ignoring them.
     unsupported: tuple[str, ...] = ()
+    # What `{config.KEY}` stands for; a caller has no say in it.
+    constants: Values = field(default_factory=dict)
+    # The named configs that it was made with, as the format knows them.
+    configs: Mapping[tuple[str, str], Any] = field(default_factory=dict)
 
     def values(self, arguments: Values) -> dict[str, Any]:
         """Every slot with its argument; what was not given is absent, not empty."""
-        return {name: arguments.get(name, ABSENT) for name in self.slots}
+        given = {name: arguments.get(name, ABSENT) for name in self.slots}
+        return {**given, **self.constants}
 
     @property
     def nested_names(self) -> tuple[str, ...]:

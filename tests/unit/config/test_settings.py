@@ -9,9 +9,9 @@ import pytest
 
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
-from tongs.config.settings import Bound, Settings, load_settings
+from tongs.config.settings import Ceiling, CustomTools, Settings, load_settings
 from tongs.core.errors import DefinitionInvalid, Severity
-from tongs.core.permissions import Grants, Limits, Permissions, Secret
+from tongs.core.permissions import Bound, Grants, Limits, Permissions, Secret
 from tongs.schema.document import Document, parse
 
 MIB = 1024**2
@@ -106,7 +106,6 @@ tools:
         enforcement="best-effort",
         private_hosts=("localhost", "10.0.0.0/8", "::1"),
         limits=Limits(memory=512 * MIB, processes=10, cpu=90.0),
-        profiles={"p": {"a": 1}, "q": {}},
         tools={
             "t": Grants(
                 permissions=Permissions(network=True),
@@ -145,7 +144,6 @@ def test_an_untrusted_project_file_only_tightens(files: Files) -> None:
         (5, "security.allow_private_hosts"),
         (6, "interpreters"),
         (7, "limits.memory"),
-        (8, "profiles"),
         (9, "mcp"),
         (12, "tools.fetch.permissions"),
         (13, "tools.fetch.envs"),
@@ -319,11 +317,109 @@ def test_a_place_is_ones_own_by_owner_and_mode(
         assert why_not_own(str(place)) is None
 
 
-@pytest.mark.parametrize("wall", ["rules: [{deny: x}]", "max_permissions: {network: false}"])
-def test_wall_that_cannot_be_built_yet_stops_everything(files: Files, wall: str) -> None:
-    files.write(user=f"security: {{{wall}}}")
+def test_wall_that_cannot_be_built_yet_stops_everything(files: Files) -> None:
+    files.write(user="security: {rules: [{deny: x}]}")
 
     with pytest.raises(DefinitionInvalid) as caught:
         load_settings(files.places, read)
 
     assert [problem.rule for problem in caught.value.problems] == ["not-applied"]
+
+
+def test_every_ceiling_is_kept_with_its_line(files: Files) -> None:
+    files.write(
+        user="security:\n  max_permissions: {network: [a.example], secrets: [KEY]}\n",
+        project="security: {max_permissions: {fs: {read: [.]}, secrets: {K: {type: string}}}}\n",
+    )
+
+    user, project = (path for _, path in files.places.config_files()[1:])
+    assert load_settings(files.places, read).ceilings == (
+        Ceiling(Permissions(network=("a.example",), secrets=(Secret("KEY"),)), f"{user}:2"),
+        Ceiling(Permissions(read=(".",), secrets=(Secret("K"),)), f"{project}:1"),
+    )
+
+
+GLEE = """\
+agents: {a: 1}
+security:
+  mode: x
+  max_permissions: {network: false, fs: {read: ["."], write: []}, secrets: [K]}
+"""
+
+
+def test_of_a_glee_config_only_the_ceiling_counts(files: Files) -> None:
+    path = files.root / "home/app/.glee/config.yml"
+    path.parent.mkdir()
+    path.write_text(GLEE)
+
+    assert load_settings(files.places, read) == Settings(
+        ceilings=(Ceiling(Permissions(read=(".",), secrets=(Secret("K"),)), f"{path}:4"),)
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["a: b: c", "[]", "security: {max_permissions: {network: maybe}}", ""]
+)
+def test_a_glee_config_that_cannot_be_read_stands_for_the_lowest_ceiling(
+    files: Files, text: str
+) -> None:
+    path = files.root / "home/app/.glee/config.yml"
+    path.parent.mkdir()
+    path.write_text(text)
+
+    settings = load_settings(files.places, read)
+
+    assert settings.ceilings == (Ceiling(Permissions(), str(path)),)
+    assert [problem.file for problem in settings.ignored] == [str(path)]
+
+
+@pytest.mark.parametrize("text", ["other: 1", "security: none", "security: {mode: x}"])
+def test_a_glee_config_without_a_ceiling_changes_nothing(files: Files, text: str) -> None:
+    path = files.root / "home/app/.glee/config.yml"
+    path.parent.mkdir()
+    path.write_text(text)
+
+    assert load_settings(files.places, read) == Settings()
+
+
+CUSTOM = """\
+custom_tools:
+  enabled: {enabled}
+  global_dir: /g
+  local_dir: l
+  timeout: {timeout}
+  max_output_size: {size}
+  env_whitelist: [SECRET]
+  prefix: x_
+"""
+
+
+def test_an_untrusted_project_only_takes_from_executables(files: Files) -> None:
+    files.write(project=CUSTOM.format(enabled="false", timeout="2s", size="1KiB"))
+
+    settings = load_settings(files.places, read)
+
+    assert settings.custom_tools == CustomTools(enabled=False, timeout=2.0, max_output_size=1024)
+    assert [problem.field for problem in settings.ignored] == [
+        f"custom_tools.{key}" for key in ("global_dir", "local_dir", "env_whitelist", "prefix")
+    ]
+
+
+def test_an_untrusted_project_gives_executables_nothing(files: Files) -> None:
+    own = "custom_tools: {enabled: false, timeout: 1s, max_output_size: 10}\n"
+    files.write(user=own, project=CUSTOM.format(enabled="true", timeout="1h", size="1GiB"))
+
+    settings = load_settings(files.places, read)
+
+    assert settings.custom_tools == CustomTools(enabled=False, timeout=1.0, max_output_size=10)
+    assert {problem.field for problem in settings.ignored} >= {
+        f"custom_tools.{key}" for key in ("enabled", "timeout", "max_output_size")
+    }
+
+
+def test_a_trusted_project_sets_every_key_of_executables(files: Files) -> None:
+    files.write(project=CUSTOM.format(enabled="true", timeout="1h", size="1KiB"))
+
+    assert load_settings(files.places, read, project_trusted=True).custom_tools == CustomTools(
+        True, "/g", "l", 3600.0, 1024, ("SECRET",), "x_"
+    )

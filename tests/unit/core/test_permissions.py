@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tongs.core.permissions import Limits, Permissions, Secret
+from tongs.core.permissions import Bound, Limits, Permissions, Secret, shorter, stricter
 
 NOTHING = Permissions()
 
@@ -131,3 +131,24 @@ def test_untrusted_limits_only_tighten() -> None:
     limits = Limits(memory=100, cpu=None).tightened({"memory": 500, "cpu": 3.0, "output": 10})
 
     assert limits == Limits(memory=100, cpu=3.0, output=10)
+
+
+def test_two_bounds_take_what_either_takes() -> None:
+    one = Bound({"memory": 5, "cpu": 1.0}, 3.0, (Permissions(),), ("a", "b"), "best-effort")
+    other = Bound({"memory": 7, "output": 2}, None, (Permissions(network=True),), ("b",), "strict")
+
+    assert one.meet(other) == Bound(
+        limits={"memory": 5, "cpu": 1.0, "output": 2},
+        timeout=3.0,
+        ceilings=(Permissions(), Permissions(network=True)),
+        denied=("a", "b"),
+        enforcement="strict",
+    )
+    assert one.meet(Bound()) == one
+    assert Bound().meet(Bound()) == Bound()
+
+
+def test_the_shorter_time_and_the_stricter_word_win() -> None:
+    assert (shorter(None, None), shorter(1.0, None), shorter(2.0, 1.0)) == (None, 1.0, 1.0)
+    assert stricter("off", "best-effort") == "best-effort"
+    assert stricter("strict", "off") == "strict"

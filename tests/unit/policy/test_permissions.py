@@ -8,7 +8,7 @@ import pytest
 
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.execution import Place
-from tongs.core.permissions import Grants, Permissions, Secret
+from tongs.core.permissions import Bound, Grants, Permissions, Secret
 from tongs.core.record import replace
 from tongs.core.tool import Origin, Tool
 from tongs.policy.permissions import effective, from_tags
@@ -182,3 +182,13 @@ def test_nested_call_gets_no_more_than_its_caller() -> None:
     inner = effective(Tool("t", tags=("run", "api")), ToolCall(caller=caller), PLACE, None)
 
     assert inner == Permissions(read=("/work/p/src",))
+
+
+def test_the_ceiling_of_a_config_that_the_tool_uses_holds_over_every_grant() -> None:
+    ceiling = Permissions(network=("a.example",), read=("docs",), secrets=(Secret("K"),))
+    tool = Tool("t", tags=("read",), bound=Bound(ceilings=(ceiling,)))
+    grants = Grants(Permissions(network=True, write=("/work/p/out",), secrets=(Secret("S"),)))
+
+    assert effective(tool, CALL, PLACE, grants) == Permissions(
+        network=("a.example",), read=("/work/p/docs",), scratch=("/work/p/docs",)
+    )

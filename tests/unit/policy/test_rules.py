@@ -9,6 +9,7 @@ import pytest
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import ErrorCode
+from tongs.core.permissions import Bound
 from tongs.core.tool import Level, Origin, Tool, Trust
 from tongs.policy.rules import default_rules
 
@@ -146,3 +147,14 @@ def test_further_rules_take_part_in_the_maximum() -> None:
     verdict = default_rules(("*",), (), [Never()]).decide(ToolCall(caller=PERSON), READ)
 
     assert verdict == Verdict(Decision.DENY, "never", "not today")
+
+
+def test_a_config_that_the_tool_or_its_caller_uses_can_deny_it() -> None:
+    own = replace(READ, bound=Bound(denied=("tool:weather",)))
+    nested = Caller(CallerKind.TOOL, "outer", bound=Bound(denied=("reader",)))
+    other = replace(READ, bound=Bound(denied=("somebody",)))
+
+    assert decide(own, PERSON, approve=("*",)) is Decision.DENY
+    assert decide(READ, nested, approve=("*",)) is Decision.DENY
+    assert decide(other, PERSON) is Decision.ALLOW
+    assert decide(WRITE, nested, approve=("*",)) is Decision.ALLOW

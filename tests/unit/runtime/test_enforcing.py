@@ -240,7 +240,7 @@ def test_other_systems_have_back_ends_of_their_own(
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
 
-    assert type(machine.sandbox()._chosen()).__module__ == f"tongs.sandbox.{key}"
+    assert type(machine.sandbox()._chosen("strict")).__module__ == f"tongs.sandbox.{key}"
 
 
 # --- machines that can do less --------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tongs.core.errors import DefinitionInvalid, Problem
-from tongs.schema.document import MAX_BYTES, Document, field_name, parse
+from tongs.schema.document import MAX_BYTES, Document, field_name, parse, parse_config
 
 
 def data(text: str) -> Any:
@@ -309,3 +309,19 @@ def test_a_field_is_written_as_a_person_would() -> None:
     assert field_name(("steps", 0, "environment", "A")) == "steps[0].environment.A"
     assert field_name((0,)) == "[0]"
     assert field_name(()) == ""
+
+
+def test_settings_may_be_comments_alone_but_not_nothing() -> None:
+    assert parse_config(b"# one\n\n  # two\n", "f").data == {}
+    for nothing in (b"", b"\n \n"):
+        with pytest.raises(DefinitionInvalid, match="the file is empty"):
+            parse_config(nothing, "f")
+
+
+def test_a_part_of_a_document_keeps_its_lines() -> None:
+    document = parse(b"a: 1\nb:\n  c: 2\n  d:\ne: [x]\n", "f")
+
+    assert document.at(("b",)).line_of(("c",)) == 3
+    assert document.at(("b", "d")).data == {}
+    assert document.only(("e", "a")).data == {"a": 1, "e": ["x"]}
+    assert document.only(("e",)).line_of(("e", 0)) == 5

@@ -102,6 +102,8 @@ class Completion:
         if option in ("--auto-approve", "--auto-deny"):
             levels = [(f"tool:{level}", "") for level in ("read", "write", "run")]
             return "words", [*levels, *self._tools()]
+        if option == "--profile":
+            return "words", self._profiles()
         return "words", ()
 
     def _plain_word(self) -> tuple[str, Iterable[Answer]]:
@@ -121,11 +123,19 @@ class Completion:
                 from tongs.surfaces.cli.schema import SCHEMAS  # noqa: PLC0415 - schema only
 
                 return "words", [(name, text) for name, (_, text) in SCHEMAS.items()]
+            case ("config", "get" | "set") if not plain:
+                return "words", _setting_keys()
             case ("completion",) if not plain:
                 return "words", [("bash", ""), ("zsh", ""), ("fish", "")]
             case ("help",):
                 return "words", self._topics(plain)
         return "words", ()
+
+    def _profiles(self) -> Iterator[Answer]:
+        from tongs.runtime.configuring import Configuring  # noqa: PLC0415 - only for this answer
+
+        for name in Configuring.here().profiles():
+            yield name, ""
 
     def _entries(self) -> list[Entry]:
         return self._invocation.runtime.entries()
@@ -152,6 +162,19 @@ class Completion:
         }
         for word in following:
             yield word, ""
+
+
+def _setting_keys() -> Iterator[Answer]:
+    """The keys that every config may have, as far as their names are fixed."""
+    from tongs.schema.files import load  # noqa: PLC0415 - only for this answer
+
+    schema = load("config")
+    for name, entry in schema["properties"].items():
+        inner = entry if "$ref" not in entry else schema["$defs"][name]
+        for key, held in (inner.get("properties") or {}).items():
+            yield f"{name}.{key}", held.get("description", "")
+        if not inner.get("properties"):
+            yield name, inner.get("description", "")
 
 
 def typed_words(line: str) -> list[str]:

@@ -66,7 +66,8 @@ def _config(invocation: Invocation) -> Config:
         return Config(_places(), _UNKNOWN, "", tuple(invalid.problems))
     except ToolError as error:
         return Config(_places(), _UNKNOWN, "", (Problem("", error.message, hint=error.hint),))
-    source = enforcement_source(runtime.places, runtime.settings)
+    profile = runtime.settings_files.of_profile()
+    source = enforcement_source(runtime.places, runtime.settings, profile)
     return Config(runtime.places, runtime.settings.enforcement, source)
 
 

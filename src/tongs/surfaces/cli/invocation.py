@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.surfaces.cli.console import Console
-from tongs.surfaces.cli.parser import LOG_LEVELS, UsageError
+from tongs.surfaces.cli.parser import LOG_LEVELS
 
 if TYPE_CHECKING:
     from tongs.approvers.terminal import Terminal
@@ -71,14 +71,12 @@ class Invocation:
 
     def _open(self) -> Runtime:
         options = self.options
-        if options.profile is not None:
-            # To ignore it would be unsafe: a profile may be what keeps a call within bounds.
-            raise UsageError(f"--profile {options.profile}: profiles cannot be used yet")
         from tongs.runtime import Runtime
 
         runtime = Runtime.open(
             auto_approve=_listed(options.auto_approve),
             auto_deny=_listed(options.auto_deny),
+            profile=options.profile,
             load_tools=(*options.load_tool, *options.load_tools),
             use_cache=not options.no_cache,
             log_level=options.log_level,

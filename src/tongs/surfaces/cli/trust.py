@@ -46,9 +46,9 @@ def run(invocation: Invocation) -> int:
         raise UsageError("trust: --for goes with --dev", "tongs trust --dev PATH --for 8h")
     if options.what is None:
         return _accept_project(invocation)
-    config = config_file(invocation.runtime)
-    if config is not None and os.path.realpath(options.what) == config:
-        return failure.OK if _accept_config(invocation, config) else failure.DENIED
+    named = os.path.realpath(options.what)
+    if named in config_files(invocation.runtime):
+        return failure.OK if _accept_config(invocation, named) else failure.DENIED
     tool = _named(invocation.runtime, options.what)
     if tool.trust.holds:
         invocation.console.say(f"{tool.name} is trusted already: {tool.origin.path}")
@@ -73,21 +73,16 @@ def difference(before: str, now: str) -> str:
     return "\n".join(line for line in lines if line[:3] not in ("---", "+++"))
 
 
-def config_file(runtime: Runtime) -> str | None:
-    """The project's config.yml, where there is one."""
-    for scope, path in runtime.places.config_files():
-        if scope is Scope.LOCAL and os.path.isfile(path):
-            return os.path.realpath(path)
-    return None
+def config_files(runtime: Runtime) -> list[str]:
+    """The project's settings: its config.yml, named configs and profiles."""
+    return list(map(os.path.realpath, runtime.settings_files.of_project()))
 
 
 def _accept_project(invocation: Invocation) -> int:
     runtime = invocation.runtime
-    config = config_file(runtime)
     todo = [e for e in runtime.entries(Scope.LOCAL) if not e.trust.holds and not e.broken]
-    agreed = []
-    if config is not None and _config_state(runtime, config) is not None:
-        agreed.append(_accept_config(invocation, config))
+    waiting = [path for path in config_files(runtime) if _config_state(runtime, path) is not None]
+    agreed = [_accept_config(invocation, path) for path in waiting]
     for entry in todo:
         try:
             # Two tools may share a name; the path says which one is meant.
