@@ -91,7 +91,7 @@ def completed(place: Place, line: str) -> list[str]:
         ("tongs --auto-approve we", ["weather"]),
         ("tongs sandbox ", ["run", "explain"]),
         ("tongs sandbox explain we", ["weather"]),
-        ("tongs sandbox run --no", ["--no-network"]),
+        ("tongs sandbox run --no-n", ["--no-network"]),
         ("tongs doctor --j", ["--json"]),
         ("tongs completion ", ["bash", "zsh", "fish"]),
         ("tongs help tool l", ["list"]),
