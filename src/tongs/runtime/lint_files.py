@@ -30,7 +30,7 @@ from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.shapes import EXECUTABLE, MANIFEST, MANIFESTS
 from tongs.runtime.wiring import default_shell, platform
 from tongs.schema.check_document import check_document
-from tongs.schema.document import MAX_BYTES, Document, parse
+from tongs.schema.document import MAX_BYTES, Document, parse, parse_config
 from tongs.store.files import read_whole
 
 CONFIG = "config"
@@ -153,7 +153,7 @@ def look_at_config(entry: Entry, data: bytes | None = None) -> Found:
     except OSError as error:
         return Found(entry, [_finding("unreadable", path, f"cannot be read: {error.strerror}")])
     try:
-        document = parse(data or b"", path)
+        document = parse_config(data or b"", path)
     except DefinitionInvalid as invalid:
         return Found(entry, named(invalid.problems))
     return Found(entry, named(check_document(document, "config"), _CONFIG_FIXES), document)
