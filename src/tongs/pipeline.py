@@ -252,6 +252,7 @@ def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> P
         cwd=world.place.start,
         private_hosts=allowance.private_hosts,
         enforcement=allowance.bound.enforcement,
+        programs=tool.programs,
     )
 
 

@@ -113,6 +113,8 @@ class Policy:
     private_hosts: tuple[str, ...] = ()
     # The least that the call insists on, where the person insists on less.
     enforcement: str = "off"
+    # What the tool's interpreter needs: readable, and not writable whatever the permissions say.
+    programs: tuple[str, ...] = ()
 
 
 class SpoolWriter(Protocol):

@@ -104,6 +104,9 @@ class Tool:
     bound: Bound | None = None
     # Why it cannot be called as things are, though its own definition is fine.
     refusal: ToolError | None = None
+    # What lies around its interpreter: it may read that and never write it, and nobody pins it.
+    # Nothing here leads through a link but what is one itself, which is shown and grants nothing.
+    programs: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level:

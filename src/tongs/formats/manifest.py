@@ -105,6 +105,7 @@ class Reader:
             requires=tuple(data.get("requires") or ()),
             origin=self._origin,
             parts=(self.folder, *parts),
+            programs=self._programs(plan),
         )
 
     @property
@@ -265,7 +266,8 @@ class Reader:
         where: PathTuple = ("exec", "python")
         venv = body.get("venv")
         if venv is not None:
-            venv = absolute(venv, self._origin.project or self.folder, "~")
+            # No link in it: the interpreter finds its environment by the path it was started with.
+            venv = os.path.realpath(absolute(venv, self.base, "~"))
         plan = PythonPlan(
             names=self.names,
             module=body["module"],
@@ -278,6 +280,13 @@ class Reader:
             json=body.get("return", "json") == "json",
         )
         return plan, self._module_files((*where, "module"), body["module"])
+
+    def _programs(self, plan: ManifestPlan | None) -> tuple[str, ...]:
+        if not isinstance(plan, PythonPlan) or plan.venv is None:
+            return ()
+        from tongs.formats.manifest_python import around  # noqa: PLC0415 - python only
+
+        return around(plan.venv)
 
     def _directory(self, path: PathTuple, body: Mapping[str, Any]) -> DollarText | None:
         return self.text(path, body["cwd"]) if "cwd" in body else None
@@ -298,11 +307,17 @@ class Reader:
 
     def _module_files(self, path: PathTuple, module: str) -> Sequence[str]:
         """The file of a module, or the folder of a package."""
-        stem = os.path.join(self.base, *module.split("."))
-        if os.path.isfile(f"{stem}.py"):
-            return (f"{stem}.py",)
+        names = module.split(".")
+        stem = os.path.join(self.base, *names)
+        # Whoever imports a module runs the packages around it first.
+        outer = [
+            os.path.join(self.base, *names[:count], "__init__.py") for count in range(1, len(names))
+        ]
+        outer = [file for file in outer if os.path.isfile(file)]
         if os.path.isfile(os.path.join(stem, "__init__.py")):
-            return (stem,)
+            return (stem, *outer)
+        if os.path.isfile(f"{stem}.py"):
+            return (f"{stem}.py", *outer)
         beside = os.path.join(self.folder, *module.split("."))
         hint = f"modules are looked for in {self.base}"
         if os.path.isfile(f"{beside}.py") and self.base != self.folder:

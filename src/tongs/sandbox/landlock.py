@@ -51,7 +51,7 @@ class LandlockSandbox(LinuxSandbox):
         permissions = policy.permissions
         if not isinstance(permissions.network, bool):
             raise _no_host_lists(permissions.network)
-        roots = found_roots(permissions, self._host)
+        roots = found_roots(permissions, self._host, policy.programs)
         _refuse_state(roots, self._host)
         if self._abi < 1:
             # Somebody found it once, and it is gone: without it nothing here confines files.
@@ -87,7 +87,7 @@ class LandlockSandbox(LinuxSandbox):
             not_enforced=tuple(not_enforced),
             environment=_ENVIRONMENT,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
-            watch=view.Held(roots, policy.project).watch,
+            watch=view.Held(roots, policy.project, policy.programs).watch,
         )
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:

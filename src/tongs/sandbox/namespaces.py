@@ -56,7 +56,7 @@ class NamespaceSandbox(LinuxSandbox):
             # It can be read, and what the call writes is refused instead of forgotten.
             permissions = replace(permissions, scratch=())
             not_enforced.append("scratch-view")
-        roots = found_roots(permissions, self._host)
+        roots = found_roots(permissions, self._host, policy.programs)
         hosts = permissions.network if not isinstance(permissions.network, bool) else ()
         if hosts:
             _check_hosts(hosts, policy.private_hosts)
@@ -73,7 +73,7 @@ class NamespaceSandbox(LinuxSandbox):
             enforced.append("scratch-view")
         if permissions.network is True:
             not_enforced.append("unix-names")
-        held = view.Held(roots, policy.project)
+        held = view.Held(roots, policy.project, policy.programs)
         return Confinement(
             lambda: self._blueprint(policy, roots, held),
             # In a user namespace of its own only the call is counted, its supervisor included.
@@ -93,7 +93,8 @@ class NamespaceSandbox(LinuxSandbox):
         limits = policy.limits
         protected = held.protected(system, self._host)
         bounds = (policy.permissions.network, limits.memory, limits.processes)
-        key = (roots.entries, protected, policy.cwd, *bounds)
+        links = view.links_in(policy.programs)
+        key = (roots.entries, protected, policy.cwd, links, *bounds)
         jail = self._kept_jail(key, lambda: self._jail(policy, roots, system, protected))
         return Blueprint(jail, lambda scratch: jail, self._group(limits), self._temp_root)
 
@@ -117,6 +118,7 @@ class NamespaceSandbox(LinuxSandbox):
                     network=network is True,
                     user=os.geteuid(),
                     group=os.getegid(),
+                    links=view.links_in(policy.programs),
                 ),
             ),
             size=policy.limits.memory,

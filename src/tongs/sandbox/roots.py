@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from collections.abc import Iterable
 
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.permissions import Permissions
@@ -63,11 +64,15 @@ class Roots:
 _NONE = Roots()
 
 
-def found_roots(permissions: Permissions, host: Host) -> Roots:
-    """The roots of these permissions. Raises ToolError for what cannot be granted to anybody."""
-    if not permissions.readable:
+def found_roots(permissions: Permissions, host: Host, programs: Iterable[str] = ()) -> Roots:
+    """The roots of these permissions. Raises ToolError for what cannot be granted to anybody.
+
+    `programs` are read, too, as far as they exist and are no links.
+    """
+    found = [path for path in programs if os.path.exists(path) and not os.path.islink(path)]
+    if not permissions.readable and not found:
         return _NONE
-    modes: dict[str, int] = {}
+    modes: dict[str, int] = dict.fromkeys(found, READ)
     for mode, paths in (
         (READ, permissions.read),
         (SCRATCH, permissions.scratch),

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from tongs.core.annotations import TYPE_CHECKING, TypeAlias
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.permissions import Permissions, covered
+from tongs.core.record import replace
 from tongs.sandbox.host import Host
 from tongs.sandbox.protected import NAMES
 
@@ -269,6 +270,9 @@ def confined(
 ) -> Session:
     """A session whose commands start as `wrap` says."""
     from tongs.sandbox.portable import Manner, PortableSession  # noqa: PLC0415 - never on Linux
+
+    own = tuple(path for path in policy.programs if path.endswith("/bin/python"))
+    host = replace(host, programs=(*host.programs, *own))
 
     def words(asked: Command, base: str) -> Sequence[str]:
         return wrap(asked.argv, *profile(policy.permissions, host=host, temp=base))

@@ -143,7 +143,8 @@ class TreeSession:
             self._taken().end()
         if report.failure is not None:
             confined = "fs.read" in self.enforced
-            readable = self._policy.permissions.readable if confined else None
+            seen = (*self._policy.permissions.readable, *self._policy.programs)
+            readable = seen if confined else None
             raise failures.start_failure(command, *report.failure, readable)
         status = report.status
         if status is None and exceeded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tongs.core.annotations import Any, TypeAlias
 from tongs.core.record import dataclass
@@ -39,6 +39,13 @@ class Guest:
     network: bool
     user: int
     group: int
+    # Links through which its interpreter is found, each with its text.
+    links: tuple[tuple[str, str], ...] = ()
+
+
+def links_in(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Those that are links, each with its text."""
+    return tuple((path, os.readlink(path)) for path in paths if os.path.islink(path))
 
 
 def private_root(roots: Roots, system: System, host: Host, guest: Guest) -> list[Step]:
@@ -52,7 +59,7 @@ def private_root(roots: Roots, system: System, host: Host, guest: Guest) -> list
     outside = [program for program in system.programs if roots.covering(program.path) is None]
     binds = [(root.path, _root_step(root)) for root in (*outside, *roots.entries)]
     steps += [step for _, step in sorted(binds, key=lambda bind: bind[0])]
-    for path, text in system.links:
+    for path, text in (*system.links, *guest.links):
         if roots.covering(path) is None and not system.covers(path):
             steps.append((mounts.LINK, os.fsencode(path), os.fsencode(text)))
     steps += _protecting(roots, guest.protected)
@@ -98,9 +105,10 @@ def rules_of_scratch(folder: str, tmp: str, abi: int) -> list[Rule]:
 class Held:
     """What has to stay as it is in the roots of one call that may be written; looked up once."""
 
-    def __init__(self, roots: Roots, project: str) -> None:
+    def __init__(self, roots: Roots, project: str, programs: tuple[str, ...] = ()) -> None:
         self._roots = roots
         self._project = project
+        self._programs = programs
         self._found: dict[str, tuple[str, ...]] | None = None
 
     @property
@@ -120,7 +128,8 @@ class Held:
         found: dict[str, None] = {}
         for root, names in self.by_root.items():
             found.update(dict.fromkeys(path for path in names if path not in self._roots.named))
-            ours = (*(program.path for program in system.programs), *host.authority)
+            known = (program.path for program in system.programs)
+            ours = (*known, *self._programs, *host.authority)
             found.update(dict.fromkeys(path for path in ours if inside(path, root)))
         return tuple((path, _identity(path)) for path in found)
 

@@ -1,0 +1,288 @@
+"""Calls one Python function for Tongs, in the interpreter of a tool.
+
+Runs without the package around it, on every Python since 3.8: standard library only, and all of it
+loaded before anything of the tool is, since from then on the tool's folder comes first.
+
+As a program it reads two lines of JSON from stdin: what to import, and what to call it with. It may
+also be loaded and told the same with `prepare` and `answer`, each once. The answer is written to
+what was its stdout: a line of JSON that says what it is, then the value or the error. What the tool
+prints goes to stderr, so nothing it prints can be taken for the answer.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import sys
+from importlib.machinery import ModuleSpec, SourceFileLoader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from tongs.core.annotations import Any
+
+# As much of a text in an error as helps a reader.
+_LONGEST = 4000
+_MOST_FRAMES = 20
+# The function is a coroutine function: inspect.CO_COROUTINE, without what inspect costs to load.
+_COROUTINE = 0x80
+
+
+class Failure(Exception):
+    """Why there is no value. `where` is import, function, call, exit or result."""
+
+    def __init__(self, where: str, **facts: Any) -> None:
+        super().__init__(where)
+        self.facts = {"where": where, **facts}
+
+
+class PinnedFinder:
+    """Finds the module of the tool, and the packages around it, where the manifest says they are.
+
+    Nothing else that is installed can take their place, and no byte code is read that somebody left
+    beside them: what runs is the text that a person has accepted.
+    """
+
+    def __init__(self, root: str, module: str) -> None:
+        self._root = root
+        self._module = module
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        around = (self._module + ".").startswith(name + ".")
+        if not around and not name.startswith(self._module + "."):
+            return None
+        stem = os.path.join(self._root, *name.split("."))
+        package = os.path.join(stem, "__init__.py")
+        if os.path.isfile(package):
+            return _spec(name, package, stem)
+        if os.path.isfile(stem + ".py"):
+            return _spec(name, stem + ".py", None)
+        if around and name != self._module:
+            spec = ModuleSpec(name, None, is_package=True)
+            spec.submodule_search_locations = [stem]
+            return spec
+        return None
+
+
+class _Source(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def _spec(name: str, path: str, package: str | None) -> ModuleSpec:
+    spec = ModuleSpec(name, _Source(name, path), origin=path, is_package=package is not None)
+    spec.has_location = True
+    if package is not None:
+        spec.submodule_search_locations = [package]
+    return spec
+
+
+class Runner:
+    """One function: found by `prepare`, called by `answer`."""
+
+    def __init__(self) -> None:
+        self._function: Any = None
+        self._failure: Failure | None = None
+        self._root = ""
+
+    def prepare(self, opening: bytes) -> str:
+        """Import the module; a reason why this process should not be kept, or nothing."""
+        given = json.loads(opening)
+        self._root = given["root"]
+        sys.path.insert(0, given["root"])
+        sys.meta_path.insert(0, PinnedFinder(given["root"], given["module"]))
+        try:
+            self._function = self._found(given["module"], given["function"])
+        except Failure as failure:
+            self._failure = failure
+            return "its module cannot be imported"
+        code = getattr(self._function, "__code__", None)
+        if code is not None and code.co_flags & _COROUTINE:
+            import asyncio  # noqa: F401, PLC0415 - costs much, and the call will need it
+        return ""
+
+    def answer(self, request: bytes, out: int) -> int:
+        """Call the function, write the answer to `out`; an exit code."""
+        given = json.loads(request)
+        try:
+            if self._failure is not None:
+                raise self._failure
+            value = self._called(given["args"], given["kwargs"])
+            kind, text = _written(value, as_json=given["json"])
+        except Failure as failure:
+            kind, text = "error", json.dumps(failure.facts)
+        _flush_streams()
+        _send(out, f"{json.dumps({'answer': kind})}\n{text}".encode("utf-8", "replace"))
+        return 1 if kind == "error" else 0
+
+    def _found(self, module: str, function: str) -> Any:
+        try:
+            loaded = importlib.import_module(module)
+        except BaseException as error:  # noqa: BLE001 - the code of a tool may raise anything
+            raise Failure("import", module=module, **self._facts(error)) from None
+        found = getattr(loaded, function, None)
+        if callable(found):
+            return found
+        own = [
+            name
+            for name, value in vars(loaded).items()
+            if callable(value) and not name.startswith("_") and not isinstance(value, type)
+            if getattr(value, "__module__", None) == module
+        ]
+        exists = hasattr(loaded, function)
+        raise Failure("function", module=module, function=function, exists=exists, others=own[:20])
+
+    def _called(self, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        try:
+            value = self._function(*args, **kwargs)
+            if hasattr(type(value), "__await__"):
+                import asyncio  # noqa: PLC0415 - costs more than most functions take
+
+                value = asyncio.run(_awaited(value))
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, (int, str, type(None))) else str(error.code)
+            raise Failure("exit", code=_cut(code) if isinstance(code, str) else code) from None
+        except BaseException as error:  # noqa: BLE001 - the code of a tool may raise anything
+            raise Failure("call", **self._facts(error)) from None
+        return value
+
+    def _facts(self, error: BaseException) -> dict[str, Any]:
+        try:
+            message = str(error)
+        except BaseException:  # noqa: BLE001 - the code of a tool may raise anything
+            message = "(its text cannot be had)"
+        facts: dict[str, Any] = {
+            "exceptionType": _type_name(type(error)),
+            "message": _cut(message),
+            "traceback": _frames(error, self._root),
+        }
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            facts["missingModule"] = _cut(error.name)
+        if isinstance(error, SyntaxError):
+            facts["line"] = error.lineno
+        return facts
+
+
+async def _awaited(value: Any) -> Any:
+    """asyncio.run takes a coroutine only."""
+    return await value
+
+
+def _written(value: Any, *, as_json: bool) -> tuple[str, str]:
+    if not as_json:
+        try:
+            return "text", str(value)
+        except BaseException as error:  # noqa: BLE001 - the code of a tool may raise anything
+            raise Failure(
+                "result", type=_type_name(type(value)), reason=_cut(repr(error))
+            ) from None
+    try:
+        return "json", json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        culprit = _type_name(type(_culprit(value)))
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Failure("result", type=culprit, reason=_cut(reason)) from None
+
+
+def _culprit(value: Any, depth: int = 0) -> Any:
+    """The part of a value that JSON cannot hold; the value itself where it is hard to say."""
+    if depth < 50 and isinstance(value, dict):
+        parts = [*value, *value.values()]
+    elif depth < 50 and isinstance(value, (list, tuple)):
+        parts = [*value]
+    else:
+        return value
+    for part in parts:
+        try:
+            json.dumps(part, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            return _culprit(part, depth + 1)
+    return next((key for key in value if not isinstance(key, str)), value)
+
+
+def _type_name(kind: type) -> str:
+    module = getattr(kind, "__module__", "builtins")
+    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+
+
+def _frames(error: BaseException, root: str) -> list[str]:
+    """Where it was raised, as far as that is the tool's own code."""
+    lines = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith(root + os.sep):
+            lines.append(f"{code.co_filename}:{trace.tb_lineno} in {code.co_name}")
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        lines.append(f"{error.filename}:{error.lineno}")
+    half = _MOST_FRAMES // 2
+    return lines if len(lines) <= _MOST_FRAMES else [*lines[:half], "…", *lines[-half:]]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _send(out: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(out, rest) :]
+
+
+def _flush_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # The tool may have closed it, or put anything in its place.
+        with contextlib.suppress(BaseException):
+            stream.flush()
+
+
+def own_stdout() -> int:
+    """A descriptor for the answer that nobody inherits; from here on what is printed is stderr."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    for stream in (sys.stdout, sys.stderr):
+        # In the order in which it is printed, and without an error for any text.
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]  # no double yet
+    return out
+
+
+def leave(code: int) -> None:
+    """End this process as an interpreter would, but without a wait for threads that still run."""
+    # What fails here can be told to nobody any more.
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()  # noqa: SLF001 - there is no public way
+    for thing in gc.get_objects():
+        with contextlib.suppress(BaseException):
+            if isinstance(thing, io.IOBase) and not thing.closed and thing.writable():
+                thing.flush()
+    _flush_streams()
+    os._exit(code)
+
+
+def main() -> None:
+    given = b""
+    while True:
+        piece = os.read(0, 1 << 20)
+        if not piece:
+            break
+        given += piece
+    opening, _, request = given.partition(b"\n")
+    out = own_stdout()
+    runner = Runner()
+    runner.prepare(opening)
+    leave(runner.answer(request, out))
+
+
+if __name__ == "__main__":
+    main()
