@@ -520,7 +520,7 @@ def test_preview_shows_the_call_and_no_secret(tool: Tool, tongs: Run) -> None:
         permissions="{secrets: {TOKEN: {type: string}}}",
     )
 
-    done = tongs("tool", "run", "t", "x=5", "--dry-run", "-v", env={"TOKEN": "s3cret-value"})
+    done = tongs("tool", "run", "t", "x=5", "--dry-run", "--show-command", env={"TOKEN": "s3cret-value"})
 
     assert "lib.t.run(5, '<TOKEN>')" in done.stdout + done.stderr
     assert "s3cret-value" not in done.stdout + done.stderr

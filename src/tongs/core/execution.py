@@ -7,7 +7,7 @@ so that the same code serves a plain command line (which never imports asyncio) 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from tongs.core.permissions import Limits, Permissions, covered
@@ -36,6 +36,27 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """A request to a program in Python that prepares itself once, and may stay for the next one.
+
+    The file `program` is started as the last word of `argv` and reads `opening` and `request` from
+    stdin, a line each. A process that stays loads it instead and calls `prepare(opening)` and
+    `answer(request, descriptor)` of its `Runner`, the latter in a fork of its own each time. The
+    environment is without TMPDIR, which is that of the process.
+    """
+
+    # Two with the same key prepare the same.
+    key: Hashable
+    argv: tuple[str, ...]
+    program: bytes
+    environment: Mapping[str, str]
+    cwd: str
+    opening: bytes
+    request: bytes
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Completed:
     """How a process ended. `output` is stdout and stderr in the order they arrived."""
 
@@ -55,6 +76,9 @@ class Completed:
     spool: str | None = None
     # Bytes that are neither here nor in the spool.
     lost: int = 0
+    # Whether a process that had prepared itself for an earlier call did it, and why none can.
+    warm: bool = False
+    cold: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +187,9 @@ class Session(Protocol):
 
     async def run(self, command: Command, observe: Observer) -> Completed:
         """Run to the end. Nothing of the process tree is alive afterwards, whatever happened."""
+
+    async def serve(self, service: Service, observe: Observer) -> Completed | None:
+        """Have it answered by a process that stays; None where there is none, and nothing ran."""
 
     def close(self) -> None: ...
 

@@ -17,11 +17,12 @@ from tongs.core.execution import (
     Executor,
     Observer,
     OutputArrived,
+    Service,
     World,
 )
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
-from tongs.core.tool import Tool
+from tongs.core.tool import Tool, Trust
 from tongs.executors.manifest import directory, left
 from tongs.executors.step import ending, failure, losses
 from tongs.output import decoded, visible
@@ -58,16 +59,39 @@ class PythonExecutor:
         args, kwargs = _given(plan, values)
         opening = {"module": plan.module, "function": plan.function, "root": plan.root}
         request = {"args": args, "kwargs": kwargs, "json": plan.json}
-        command = Command(
-            argv=(program, *OPTIONS, context.session.write(RUNNER, _runner())),
-            environment={**world.environment, "TMPDIR": context.session.scratch},
+        environment = {k: v for k, v in world.environment.items() if k != "TMPDIR"}
+        service = Service(
+            # With what follows: all that a process is made of before it hears of a request.
+            key=(tool.origin.digest, program, plan.module, plan.function, *environment.items()),
+            argv=(program, *OPTIONS),
+            program=_runner(),
+            environment=environment,
             cwd=directory(plan.cwd, values, context),
             # ASCII: a lone surrogate cannot be written in UTF-8, and JSON can.
-            stdin=f"{json.dumps(opening)}\n{json.dumps(request)}".encode(),
+            opening=json.dumps(opening).encode(),
+            request=json.dumps(request).encode(),
             timeout=left(context),
         )
-        completed = await context.session.run(command, _without_answer(context.observe))
+        observe = _without_answer(context.observe)
+        completed = None
+        # What its author still works on, or nobody has pinned, is read anew each time.
+        if tool.trust in (Trust.PLACE, Trust.ACCEPTED) and tool.origin.digest:
+            completed = await context.session.serve(service, observe)
+        if completed is None:
+            completed = await context.session.run(_command(service, context), observe)
         return _result(completed, tool)
+
+
+def _command(service: Service, context: Context) -> Command:
+    """The same in an interpreter that is started for it, and ends with it."""
+    session = context.session
+    return Command(
+        argv=(*service.argv, session.write(RUNNER, service.program)),
+        environment={**service.environment, "TMPDIR": session.scratch},
+        cwd=service.cwd,
+        stdin=service.opening + b"\n" + service.request,
+        timeout=left(context),
+    )
 
 
 def _given(plan: PythonPlan, values: Values) -> tuple[list[Any], dict[str, Any]]:
@@ -128,7 +152,9 @@ def _result(completed: Completed, tool: Tool) -> ToolResult:
         warnings.append("the value is not here as data, since its text was cut")
     else:
         value = json.loads(text)
-    metadata = {"exitCode": completed.exit_code, **ending(completed)}
+    metadata = {"exitCode": completed.exit_code, **ending(completed), "warm": completed.warm}
+    if completed.cold:
+        metadata["coldBecause"] = completed.cold
     return ToolResult(output=text, value=value, error=error, warnings=warnings, metadata=metadata)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 # Every tool may read these.
 _SYSTEM = ("/bin", "/lib", "/lib64", "/opt", "/sbin", "/usr")
 # Of an environment or an installation. Not the rest: what lies beside ~/.local/bin is private.
-_PARTS = ("bin", "include", "lib", "lib64", "pyvenv.cfg")
+_PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")
 _MOST_LINKS = 40
 
 

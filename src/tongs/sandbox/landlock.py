@@ -11,11 +11,13 @@ import os
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Policy
+from tongs.core.permissions import Permissions
 from tongs.sandbox import view
 from tongs.sandbox.channel import Blueprint
 from tongs.sandbox.host import Host
 from tongs.sandbox.linux import (
     ALWAYS,
+    WARM_FROM,
     LinuxSandbox,
     resource_limits,
     seccomp_filter,
@@ -29,6 +31,7 @@ from tongs.sandbox.system import System
 if TYPE_CHECKING:
     from tongs.core.execution import SpoolOpener
     from tongs.sandbox.scratch import Scratch
+    from tongs.sandbox.warm import Warmth
 
 # git and node take a config that may not be read for fatal, where a missing one is none.
 _ENVIRONMENT = {
@@ -88,7 +91,15 @@ class LandlockSandbox(LinuxSandbox):
             environment=_ENVIRONMENT,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
             watch=view.Held(roots, policy.project, policy.programs).watch,
+            warmth=self._warmth(permissions),
         )
+
+    def _warmth(self, permissions: Permissions) -> Warmth | None:
+        if self._direct or self._abi < WARM_FROM or permissions.scratch:
+            return None
+        from tongs.sandbox.warm import Warmth  # noqa: PLC0415 - servers only
+
+        return Warmth(self._abi)
 
     def _blueprint(self, policy: Policy, roots: Roots) -> Blueprint:
         system = self._known_system()

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from tongs.sandbox.orders import Jail
     from tongs.sandbox.session import Confinement
     from tongs.sandbox.system import System
+    from tongs.sandbox.warm import Templates
 
 # Every back end starts a program with a clean environment and the death of its tree arranged.
 ALWAYS = ("environment", "descriptors", "no-new-privileges", "limits", "tree-kill")
+# The Landlock that keeps processes of one world apart: since then it scopes signals.
+WARM_FROM = 6
 # Policies whose walls are kept in memory.
 _MOST_KEPT = 64
 
@@ -43,6 +46,7 @@ class LinuxSandbox(ABC):
         self._kept: Pool | None = None
         self._places: list[Found | None] = []
         self._groups: Groups | None = None
+        self._templates: Templates | None = None
 
     def open(self, policy: Policy, waiter: Waiter) -> Session:
         if sys.platform != "linux":
@@ -54,13 +58,22 @@ class LinuxSandbox(ABC):
         from tongs.sandbox.session import TreeSession  # noqa: PLC0415 - Linux only
 
         confinement = self._confined(policy)
-        return TreeSession(policy, waiter, self._pool(), confinement, spool=self._spool)
+        return TreeSession(
+            policy,
+            waiter,
+            self._pool(),
+            confinement,
+            spool=self._spool,
+            templates=self._kept_templates() if confinement.warmth is not None else None,
+        )
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
         return self._confined(policy).not_enforced
 
     def close(self) -> None:
         """End what is kept between calls. The sandbox can be used again afterwards."""
+        if self._templates is not None:
+            self._templates.close()
         if self._kept is not None:
             self._kept.close()
         if self._groups is not None:
@@ -153,6 +166,17 @@ class LinuxSandbox(ABC):
 
             self._places.append(probe())
         return self._places[0]
+
+    def _kept_templates(self) -> Templates | None:
+        """None for a process that makes one call, which has nothing to keep one for."""
+        if self._direct:
+            return None
+        if self._templates is None:
+            from tongs.sandbox.warm import Templates  # noqa: PLC0415 - servers only
+
+            self._templates = Templates(self._pool())
+        self._templates.sweep()
+        return self._templates
 
     def _pool(self) -> Pool:
         if self._kept is None:

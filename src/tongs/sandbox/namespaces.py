@@ -12,11 +12,18 @@ from collections.abc import Callable
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Policy
+from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.sandbox import kernel, view
 from tongs.sandbox.channel import Blueprint
 from tongs.sandbox.host import Host
-from tongs.sandbox.linux import ALWAYS, LinuxSandbox, resource_limits, seccomp_filter
+from tongs.sandbox.linux import (
+    ALWAYS,
+    WARM_FROM,
+    LinuxSandbox,
+    resource_limits,
+    seccomp_filter,
+)
 from tongs.sandbox.orders import PROXY_PORT, Jail
 from tongs.sandbox.roots import found_roots
 from tongs.sandbox.session import Confinement
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from tongs.core.execution import SpoolOpener
     from tongs.sandbox.proxyclient import HostProxy
     from tongs.sandbox.roots import Roots
+    from tongs.sandbox.warm import Warmth
 
 _NAMESPACES = (
     kernel.CLONE_NEWUSER
@@ -86,7 +94,18 @@ class NamespaceSandbox(LinuxSandbox):
             proxy=_proxy(hosts, policy.private_hosts) if hosts else None,
             warnings=[f"{path} does not exist, so it was not granted" for path in roots.missing],
             watch=held.watch,
+            warmth=self._warmth(permissions),
         )
+
+    def _warmth(self, permissions: Permissions) -> Warmth | None:
+        """Not where a call has more of its own than its folders: an overlay, or a proxy."""
+        if self._direct or self._abi < WARM_FROM or permissions.scratch:
+            return None
+        if not isinstance(permissions.network, bool):
+            return None
+        from tongs.sandbox.warm import Warmth  # noqa: PLC0415 - servers only
+
+        return Warmth(self._abi, (view.TEMPORARY, view.SHARED_MEMORY, self._host.home), "/")
 
     def _blueprint(self, policy: Policy, roots: Roots, held: view.Held) -> Blueprint:
         system = self._known_system()

@@ -27,6 +27,7 @@ from tongs.core.execution import (
     Observer,
     OutputArrived,
     Policy,
+    Service,
     SpoolOpener,
     SpoolWriter,
     Waiter,
@@ -132,6 +133,9 @@ class PortableSession:
             spool=capture.spool,
             lost=capture.lost,
         )
+
+    async def serve(self, service: Service, observe: Observer) -> Completed | None:
+        return None  # nothing is kept between calls
 
     def close(self) -> None:
         shutil.rmtree(self._base, ignore_errors=True)

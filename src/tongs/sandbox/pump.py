@@ -8,18 +8,20 @@ import select
 import time
 from collections.abc import Sequence
 
+from tongs.core.annotations import Protocol
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import STDERR, STDOUT, Observer, OutputArrived, Waiter
+from tongs.core.execution import STDERR, STDOUT, Completed, Observer, OutputArrived, Waiter
 from tongs.core.record import dataclass
 from tongs.sandbox import orders
 from tongs.sandbox.capture import Capture
-from tongs.sandbox.channel import Channel
 from tongs.sandbox.pipes import Pipes
 from tongs.sandbox.waiting import poll
 
 # Output may still come for so long after the whole tree is dead. Only a descriptor that was handed
 # to somebody outside the tree can keep a pipe open then.
 DRAIN = 0.2
+# The wait status of what SIGKILL has ended.
+KILLED = 9
 # A tree that takes longer to die hangs in the kernel.
 DYING = 10.0
 
@@ -46,11 +48,24 @@ class Report:
     failure: tuple[bytes, int] | None = None
 
 
+class Line(Protocol):
+    """Whoever tells what becomes of a payload: its channel."""
+
+    said: list[list[bytes]]
+    over: bool
+
+    def fileno(self) -> int: ...
+
+    def listen(self) -> bool: ...
+
+    def kill(self) -> None: ...
+
+
 class Pump:
     """One payload's input and output."""
 
     def __init__(
-        self, pipes: Pipes, channel: Channel, stdin: bytes, capture: Capture, observe: Observer
+        self, pipes: Pipes, channel: Line, stdin: bytes, capture: Capture, observe: Observer
     ) -> None:
         self._pipes = pipes
         self._channel = channel
@@ -165,6 +180,24 @@ class Pump:
                 _enlarge(descriptor)
             self._capture.add(stream, data)
             self._observe(OutputArrived(stream, data))
+
+
+def completed(status: int, report: Report, duration: float, capture: Capture) -> Completed:
+    """How the process ended, as everybody else sees it."""
+    return Completed(
+        exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+        signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+        timed_out=report.timed_out,
+        exceeded=report.exceeded,
+        duration=duration,
+        stdout=capture.stdout,
+        stderr=capture.stderr,
+        output=capture.output,
+        stdout_size=capture.stdout_size,
+        stderr_size=capture.stderr_size,
+        spool=capture.spool,
+        lost=capture.lost,
+    )
 
 
 def _read(descriptor: int, amount: int) -> bytes | None:

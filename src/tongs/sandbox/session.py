@@ -13,6 +13,7 @@ from tongs.core.execution import (
     Completed,
     Observer,
     Policy,
+    Service,
     SpoolOpener,
     SpoolWriter,
     Waiter,
@@ -24,14 +25,11 @@ from tongs.sandbox.channel import Blueprint, Channel, Pool
 from tongs.sandbox.orders import Request
 from tongs.sandbox.pipes import Pipes
 from tongs.sandbox.protected import Watch
-from tongs.sandbox.pump import Pump, Report
+from tongs.sandbox.pump import KILLED, Pump, Report, completed
 
 if TYPE_CHECKING:
     from tongs.sandbox.proxyclient import HostProxy
-
-
-# The wait status of what SIGKILL has ended.
-_KILLED = 9
+    from tongs.sandbox.warm import Templates, Warmth
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +51,8 @@ class Confinement:
     warnings: Sequence[str] = ()
     # Begins to look at what has to be as it was when the call is over, before its first process.
     watch: Callable[[], Watch | None] = lambda: None
+    # Where a process may stay for another call under the same policy.
+    warmth: Warmth | None = None
 
 
 class TreeSession:
@@ -66,7 +66,9 @@ class TreeSession:
         confinement: Confinement,
         *,
         spool: SpoolOpener | None,
+        templates: Templates | None = None,
     ) -> None:
+        self._templates = templates
         self._policy = policy
         self._waiter = waiter
         self._pool = pool
@@ -123,7 +125,8 @@ class TreeSession:
 
         One after the other: they share a world, and what one leaves running is killed at its end.
         """
-        request = self._request(command)
+        files, self._files = self._files, {}
+        request = request_for(command, self._confinement, files)
         started = time.monotonic()
         capture = Capture(self._policy.limits.output, self._open_spool)
         try:
@@ -148,11 +151,27 @@ class TreeSession:
             raise failures.start_failure(command, *report.failure, readable)
         status = report.status
         if status is None and exceeded:
-            status = _KILLED  # with its supervisor, which is in the same cgroup
+            status = KILLED  # with its supervisor, which is in the same cgroup
         if status is None or (report.killed and not report.timed_out and not exceeded):
             raise failures.supervisor_lost(command, accepted=report.accepted)
         report = replace(report, exceeded=exceeded)
-        return _completed(status, report, time.monotonic() - started, capture)
+        return completed(status, report, time.monotonic() - started, capture)
+
+    async def serve(self, service: Service, observe: Observer) -> Completed | None:
+        """As `run`, by a template: one that waits, or a new one, which then stays."""
+        if self._templates is None or self._confinement.warmth is None:
+            return None
+        from tongs.sandbox.serving import Serving  # noqa: PLC0415 - servers only
+
+        serving = Serving(self._policy, self._waiter, self._confinement, self._templates)
+        capture = Capture(self._policy.limits.output, self._open_spool)
+        try:
+            return await serving.run(
+                service, self._drawn().key, lambda: self._pool.take(self._drawn()), capture, observe
+            )
+        finally:
+            capture.close()
+            self._spooled += capture.spooled
 
     def close(self) -> None:
         if self._channel is not None:
@@ -224,30 +243,6 @@ class TreeSession:
                 # While a copy is open somewhere, connections to a dead proxy would wait forever.
                 os.close(listening)
 
-    def _request(self, command: Command) -> Request:
-        if not command.argv or not command.argv[0]:
-            raise failures.unusable(command, "the command is empty")
-        environment = {}
-        for name, value in {**self._confinement.environment, **command.environment}.items():
-            if not name or "=" in name or "\0" in name + value:
-                raise failures.unusable(command, f"environment variable {name!r} is not valid")
-            environment[os.fsencode(name)] = os.fsencode(value)
-        if any("\0" in word for word in command.argv):
-            raise failures.unusable(command, "an argument contains a NUL character")
-        if "\0" in command.cwd:
-            raise failures.unusable(command, "its working directory contains a NUL character")
-        argv = [os.fsencode(word) for word in command.argv]
-        path = environment.get(b"PATH", os.fsencode(os.defpath))
-        files, self._files = self._files, {}
-        return Request(
-            argv,
-            environment,
-            _candidates(argv[0], path),
-            os.fsencode(command.cwd),
-            [*self._confinement.limits()],
-            files,
-        )
-
     def _open_spool(self) -> SpoolWriter | None:
         if self._spool is None:
             return None
@@ -257,25 +252,33 @@ class TreeSession:
             return None  # a full or read-only disk costs the tail of the output, not the call
 
 
+def request_for(command: Command, confinement: Confinement, files: dict[bytes, bytes]) -> Request:
+    """The command as a payload reads it; ToolError for what no process can be started with."""
+    if not command.argv or not command.argv[0]:
+        raise failures.unusable(command, "the command is empty")
+    environment = {}
+    for name, value in {**confinement.environment, **command.environment}.items():
+        if not name or "=" in name or "\0" in name + value:
+            raise failures.unusable(command, f"environment variable {name!r} is not valid")
+        environment[os.fsencode(name)] = os.fsencode(value)
+    if any("\0" in word for word in command.argv):
+        raise failures.unusable(command, "an argument contains a NUL character")
+    if "\0" in command.cwd:
+        raise failures.unusable(command, "its working directory contains a NUL character")
+    argv = [os.fsencode(word) for word in command.argv]
+    path = environment.get(b"PATH", os.fsencode(os.defpath))
+    return Request(
+        argv,
+        environment,
+        _candidates(argv[0], path),
+        os.fsencode(command.cwd),
+        [*confinement.limits()],
+        files,
+    )
+
+
 def _candidates(program: bytes, path: bytes) -> list[bytes]:
     """Where the program may lie. An empty entry of a PATH means the working directory."""
     if b"/" in program:
         return [program]
     return [os.path.join(folder or b".", program) for folder in path.split(b":")]
-
-
-def _completed(status: int, report: Report, duration: float, capture: Capture) -> Completed:
-    return Completed(
-        exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
-        signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
-        timed_out=report.timed_out,
-        exceeded=report.exceeded,
-        duration=duration,
-        stdout=capture.stdout,
-        stderr=capture.stderr,
-        output=capture.output,
-        stdout_size=capture.stdout_size,
-        stderr_size=capture.stderr_size,
-        spool=capture.spool,
-        lost=capture.lost,
-    )

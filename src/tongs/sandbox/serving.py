@@ -1,0 +1,131 @@
+"""One request to a template: asked, moved through its pipes, and the template kept or ended."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Hashable
+
+from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.execution import Command, Completed, Observer, Policy, Service, Waiter
+from tongs.core.record import dataclass, replace
+from tongs.sandbox import failures, warm
+from tongs.sandbox.pipes import Pipes
+from tongs.sandbox.pump import KILLED, Pump, Report, completed
+from tongs.sandbox.session import Confinement, request_for
+
+if TYPE_CHECKING:
+    from tongs.sandbox.capture import Capture
+    from tongs.sandbox.channel import Channel
+    from tongs.sandbox.warm import Template, Templates
+
+_SERVICE = "service.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    policy: Policy
+    waiter: Waiter
+    confinement: Confinement
+    templates: Templates
+
+    async def run(
+        self,
+        service: Service,
+        world: Hashable,
+        make: Callable[[], Channel],
+        capture: Capture,
+        observe: Observer,
+    ) -> Completed | None:
+        """None where no template could take the request, so that nothing has run.
+
+        `world` is what the walls depend on, `make` puts them up anew.
+        """
+        limits = self.policy.limits
+        bounds = (limits.memory, limits.processes, limits.file_size, limits.open_files, limits.cpu)
+        template = self.templates.take((service.key, service.cwd, world, bounds), self._seen, make)
+        if template is None:
+            return None
+        keep = False
+        started = time.monotonic()
+        was_warm = template.can_stay
+        try:
+            report = await self._asked(template, service, capture, observe)
+            if template.was_short_of_memory():
+                report = replace(report, exceeded="memory")
+            status = self._status(report, service)
+            if status is None:
+                return None
+            keep = template.can_stay and os.WIFEXITED(status) and not report.exceeded
+            capture.close()
+            ended = completed(status, report, time.monotonic() - started, capture)
+            return replace(ended, warm=was_warm, cold=template.cold)
+        finally:
+            self.templates.give_back(template, keep=keep)
+
+    @property
+    def _seen(self) -> tuple[str, ...]:
+        return (*self.policy.permissions.readable, *self.policy.programs)
+
+    def _status(self, report: Report, service: Service) -> int | None:
+        """The wait status of a request that was answered or ended; None if it was never taken."""
+        if report.failure is not None:
+            raise failures.start_failure(_command(service), *report.failure, self._seen)
+        if report.exceeded:
+            return KILLED if report.status is None else report.status
+        if not report.accepted and not report.timed_out:
+            return None
+        if report.status is None or (report.killed and not report.timed_out):
+            raise failures.supervisor_lost(_command(service), accepted=True)
+        return report.status
+
+    async def _asked(
+        self, template: Template, service: Service, capture: Capture, observe: Observer
+    ) -> Report:
+        try:
+            pipes = Pipes(with_stdin=False)
+        except OSError as error:
+            raise failures.unusable(_command(service), f"no pipes: {error.strerror}") from error
+        pump = Pump(pipes, template, b"", capture, observe)
+        try:
+            if not template.can_stay:
+                self._start(template, service, pipes.given)
+            template.ask(service.request, pipes.given)
+            pipes.hand_over()
+            return await pump.run(self.waiter, service.timeout)
+        except BaseException:
+            pipes.hand_over()
+            pump.kill()
+            raise
+        finally:
+            pipes.close()
+
+    def _start(self, template: Template, service: Service, descriptors: list[int]) -> None:
+        assert self.confinement.warmth is not None
+        files = {_SERVICE: service.program, warm.PROGRAM: warm.program()}
+        scratch = self.confinement.scratch
+        if folder := self.confinement.files:
+            paths = {name: os.path.join(folder, name) for name in files}
+            sent = {os.fsencode(name): data for name, data in files.items()}
+        else:
+            own = template.channel.scratch
+            paths, sent = {name: own.write(name, data) for name, data in files.items()}, {}
+            scratch = own.tmp
+        command = Command(
+            (*service.argv, paths[warm.PROGRAM]),
+            {**service.environment, "TMPDIR": scratch},
+            service.cwd,
+        )
+        walls = warm.told(
+            self.confinement.warmth,
+            paths[_SERVICE],
+            scratch,
+            self.policy.limits.memory,
+            service.opening,
+        )
+        template.start(request_for(command, self.confinement, sent), descriptors, walls)
+
+
+def _command(service: Service) -> Command:
+    """What was to be started, for whoever says that it was not."""
+    return Command(service.argv, service.environment, service.cwd)

@@ -1,0 +1,405 @@
+"""A process that has prepared a service and forks once for each request: a template.
+
+Runs in the tool's own sandbox, in the interpreter of the tool and without the package around it, on
+every Python since 3.8. Descriptor 0 is one end of a line of packets to Tongs:
+
+    Tongs ▶ what it has to know, then any number of requests, each with stdin, stdout and stderr
+    Tongs ◀ READY with what was read while preparing, or COLD with a reason; for each request
+            TAKEN and ENDED with its wait status, LEFT if something it has started is still alive
+
+One child is always forked ahead. It takes the next request from the line itself, answers it and is
+gone, so nothing that happens in memory reaches another request. What it leaves on the disk of its
+own world is removed, and where that is not possible, or a process is left, the template ends: the
+supervisor then ends everything else. One that cannot be forked answers a single request itself.
+"""
+
+from __future__ import annotations
+
+import _socket
+import ctypes
+import errno
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import stat
+import sys
+import types
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tongs.core.annotations import Any, NoReturn
+
+READY = b"R"
+COLD = b"C"
+TAKEN = b"T"
+ENDED = b"E"
+LEFT = b"L"
+
+# A template that nobody has asked for so many milliseconds ends; Tongs has given it up before.
+IDLE = 65_000
+# Exit codes of a child that has answered nothing.
+_UNUSED = 253
+_UNCONFINED = 254
+
+_LARGEST = 16 * 1024
+_MOST_READ = 2000
+_ALL = 0x40000000  # __WALL: also children of a clone that sends no signal
+
+_PR_SET_CHILD_SUBREAPER = 36
+_LANDLOCK_CREATE_RULESET = 444
+_LANDLOCK_RESTRICT_SELF = 446
+# Neither signals nor abstract sockets leave the child.
+_SCOPES = 3
+
+
+def main() -> NoReturn:
+    line = Line(os.dup(0))
+    told, _ = line.receive()
+    if told is None:
+        os._exit(0)
+    walls, _, opening = told.partition(b"\n")
+    Template(line, json.loads(walls)).serve(opening)
+
+
+class Line:
+    """Packets to and from Tongs: `packets` as far as it is needed here."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, descriptor)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def say(self, *words: bytes) -> None:
+        try:
+            self._socket.send(b" ".join(words))
+        except OSError:
+            os._exit(0)  # Tongs is gone
+
+    def receive(self) -> tuple[bytes | None, list[int]]:
+        space = _socket.CMSG_SPACE(4 * 6)
+        try:
+            data, ancillary, _, _ = self._socket.recvmsg(
+                _LARGEST + 1, space, _socket.MSG_CMSG_CLOEXEC
+            )
+        except OSError:
+            return None, []
+        if not data:
+            return None, []
+        numbers = b"".join(content for _, _, content in ancillary)
+        descriptors = [
+            int.from_bytes(numbers[at : at + 4], sys.byteorder) for at in range(0, len(numbers), 4)
+        ]
+        if data[:1] == b"i":
+            return data[1:], descriptors
+        with open(descriptors.pop(), "rb", buffering=0) as file:
+            return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0), descriptors
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Template:
+    def __init__(self, line: Line, walls: dict[str, Any]) -> None:
+        self._line = line
+        self._abi: int = walls["abi"]
+        self._memory: int = walls["memory"]
+        self._world = World(walls["folders"], walls["around"])
+        self._program = _loaded(walls["program"])
+        self._runner = self._program.Runner()
+        # Loaded now: from here on the code of the tool could stand in its place.
+        self._call = ctypes.CDLL(None, use_errno=True).syscall
+
+    def serve(self, opening: bytes) -> NoReturn:
+        # What a request leaves behind becomes a child of this process, which then knows of it.
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        reads = Reads()
+        out = self._program.own_stdout()
+        cold = self._runner.prepare(opening)
+        reads.finish()
+        cold = cold or self._why_not(out) or reads.too_many
+        if cold:
+            self._serve_once(cold, out)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os.close(out)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(nowhere, standard)
+        os.close(nowhere)
+        gc.collect()
+        gc.freeze()
+        self._line.say(READY, json.dumps(reads.seen).encode())
+        while self._serve_next():
+            pass
+        os._exit(0)
+
+    def _serve_once(self, reason: str, out: int) -> NoReturn:
+        """This very process answers, and that is all it does."""
+        self._line.say(COLD, reason.encode("utf-8", "replace"))
+        request, descriptors = self._line.receive()
+        if request is None:
+            os._exit(0)
+        self._line.say(TAKEN)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._line.close()
+        self._program.leave(self._runner.answer(request, out))
+        os._exit(1)
+
+    def _serve_next(self) -> bool:
+        """One request, from the fork to the end; whether there can be another."""
+        child = os.fork()
+        if child == 0:
+            try:
+                self._answer()
+            finally:
+                os._exit(_UNUSED)
+        status = os.waitpid(child, _ALL)[1]
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (_UNUSED, _UNCONFINED):
+            return False
+        left = _is_something_left()
+        self._line.say(LEFT if left else ENDED, b"%d" % status)
+        return not left and self._world.restored()
+
+    def _answer(self) -> None:
+        os.setsid()
+        try:
+            self._confine()
+        except OSError:
+            os._exit(_UNCONFINED)
+        poller = select.poll()
+        poller.register(self._line.fileno(), select.POLLIN)
+        if not poller.poll(IDLE):
+            return
+        request, descriptors = self._line.receive()
+        if request is None:
+            return
+        self._line.say(TAKEN)
+        self._line.close()
+        for target, descriptor in enumerate(descriptors):
+            os.dup2(descriptor, target)
+            os.close(descriptor)
+        _seed_anew()
+        out = self._program.own_stdout()
+        self._program.leave(self._runner.answer(request, out))
+
+    def _confine(self) -> None:
+        """What keeps a request from the template and so from those that come after it.
+
+        All other walls stand around both. In a domain of its own it can signal nobody outside, nor
+        look into their memory.
+        """
+        words = (ctypes.c_uint64 * 3)(0, 0, _SCOPES)
+        ruleset = self._call(_LANDLOCK_CREATE_RULESET, words, ctypes.c_size_t(24), 0)
+        # As for every payload: what is refused is no news for the log of the machine.
+        flags = 5 if self._abi >= 7 else 0
+        if ruleset < 0 or self._call(_LANDLOCK_RESTRICT_SELF, ruleset, flags):
+            raise OSError(ctypes.get_errno(), "landlock")
+        os.close(ruleset)
+        # Message queues would outlive it, and nobody could see them.
+        resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
+
+    def _why_not(self, out: int) -> str:
+        """Why a fork would not do: what two processes would share, or one of them would lack."""
+        ours = {0, 1, 2, out, self._line.fileno()}
+        status = _text("/proc/self/status")
+        threads = int(status.partition("\nThreads:")[2].split()[0])
+        resident = int(_text("/proc/self/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        if threads > 1:
+            return f"its import has started threads ({threads - 1})"
+        if shared := [*_open_files(ours)]:
+            return f"its import has left something open ({shared[0]})"
+        if any(map(_is_shared, _text("/proc/self/maps").splitlines())):
+            return "its import has made memory that processes share"
+        if _is_something_left():
+            return "its import has left a process running"
+        if any(signal.getitimer(which)[0] for which in range(3)):
+            return "its import has set a timer"
+        if not self._world.is_as_before():
+            return "its import has left temporary files"
+        if resident > self._memory // 4:
+            return "its import takes more than a quarter of limits.memory"
+        return ""
+
+
+class Reads:
+    """What is read while the service prepares: if that changes, it has to prepare again."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, list[int]] = {}
+        self._watching = True
+        self._fixed = tuple(
+            {os.path.realpath(path) + os.sep for path in (sys.prefix, sys.base_prefix)}
+            | {
+                path + os.sep
+                for path in ("/usr", "/lib", "/lib64", "/proc", "/dev", "/run", "/sys")
+            }
+        )
+        sys.addaudithook(self._heard)
+
+    @property
+    def too_many(self) -> str:
+        return "its import reads too many files" if len(self.seen) > _MOST_READ else ""
+
+    def finish(self) -> None:
+        self._watching = False
+        files = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
+        for path in files:
+            self._add(path)
+        # A package that is installed or removed changes its folder.
+        for path in sys.path:
+            self._add(path, everywhere=True)
+
+    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self._watching and event == "open":
+            self._add(arguments[0])
+
+    def _add(self, path: Any, *, everywhere: bool = False) -> None:
+        if isinstance(path, bytes):
+            path = os.fsdecode(path)
+        if not isinstance(path, str) or not path or len(self.seen) > _MOST_READ:
+            return
+        path = os.path.abspath(path)
+        if path in self.seen or (path.startswith(self._fixed) and not everywhere):
+            return
+        try:
+            facts = os.stat(path)
+        except OSError:
+            return
+        folder = stat.S_ISDIR(facts.st_mode)
+        # Of the tool's own folder everything that counts is watched by itself.
+        if not folder or path.startswith(self._fixed):
+            self.seen[path] = [facts.st_mtime_ns, facts.st_size, facts.st_ino]
+
+
+class World:
+    """The folders that belong to the call alone, and what was in them when nothing had run yet."""
+
+    def __init__(self, folders: list[str], around: str) -> None:
+        # In a private root what lies on another device was granted, and is not ours to touch.
+        self._device = os.lstat(around).st_dev if around else None
+        self._folders = [path for path in folders if self._is_ours(os.lstat(path))]
+        self._before = self._state()
+        self._times = {path: os.lstat(path) for path in self._folders}
+
+    def is_as_before(self) -> bool:
+        try:
+            return self._state() == self._before
+        except OSError:
+            return False
+
+    def restored(self) -> bool:
+        """Remove whatever was added; whether all is as it was."""
+        try:
+            now = self._state()
+            if now != self._before:
+                # Those below before what they lie in.
+                for path in sorted(now.keys() - self._before.keys(), reverse=True):
+                    (os.rmdir if stat.S_ISDIR(now[path][0]) else os.unlink)(path)
+                if self._state() != self._before:
+                    return False
+        except OSError:
+            return False
+        for path, facts in self._times.items():
+            try:
+                os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+            except OSError:
+                break  # not permitted where nothing may be written
+        return True
+
+    def _state(self) -> dict[str, tuple[Any, ...]]:
+        found: dict[str, tuple[Any, ...]] = {}
+        for folder in self._folders:
+            facts = os.lstat(folder)
+            found[folder] = (facts.st_mode, facts.st_ino, *os.listxattr(folder))
+            found.update(self._inside(folder))
+        for kind in ("shm", "sem", "msg"):
+            # System V keeps these without a process; the first line is a heading.
+            found[kind] = (0, *_lines(f"/proc/sysvipc/{kind}")[1:])
+        return found
+
+    def _inside(self, top: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        pending = [top]
+        while pending:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    facts = entry.stat(follow_symlinks=False)
+                    if not self._is_ours(facts):
+                        continue
+                    if stat.S_ISDIR(facts.st_mode):
+                        pending.append(entry.path)
+                        yield entry.path, (facts.st_mode, facts.st_ino)
+                        continue
+                    link = os.readlink(entry.path) if entry.is_symlink() else ""
+                    times = (facts.st_mtime_ns, facts.st_size)
+                    yield entry.path, (facts.st_mode, facts.st_ino, link, *times)
+
+    def _is_ours(self, facts: os.stat_result) -> bool:
+        return self._device is None or facts.st_dev == self._device
+
+
+def _loaded(path: str) -> Any:
+    """The program of the service, as a module that nobody can import."""
+    made = types.ModuleType("service")
+    with open(path, "rb") as file:
+        exec(compile(file.read(), path, "exec"), made.__dict__)
+    return made
+
+
+def _is_something_left() -> bool:
+    """Whether a child is alive; those that have ended are forgotten."""
+    while True:
+        try:
+            if os.waitpid(-1, os.WNOHANG | _ALL)[0] == 0:
+                return True
+        except ChildProcessError:
+            return False
+
+
+def _open_files(known: set[int]) -> Iterator[str]:
+    """What is open and would be shared: anything but devices that are the same for everybody."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) in known:
+            continue
+        try:
+            facts = os.fstat(int(name))
+            if not stat.S_ISCHR(facts.st_mode):
+                yield os.readlink(f"/proc/self/fd/{name}")
+        except OSError as error:
+            if error.errno != errno.EBADF:  # the one that listed them
+                yield f"descriptor {name}"
+
+
+def _is_shared(mapping: str) -> bool:
+    """A line of /proc/self/maps: writable, and not copied by a fork."""
+    rights = mapping.split(None, 2)[1]
+    return rights[1] == "w" and rights[3] == "s"
+
+
+def _seed_anew() -> None:
+    """Else every request would get the same random numbers; `random` sees to it by itself."""
+    seed = getattr(sys.modules.get("numpy.random"), "seed", None)
+    if callable(seed):
+        seed()
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return _text(path).splitlines()
+    except OSError:
+        return []  # not for the call to see, and then not for it to make
+
+
+if __name__ == "__main__":
+    main()
