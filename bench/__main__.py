@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from bench import commands, discovery, http, large_output, pipeline, processes, startup
+from bench import commands, discovery, http, large_output, pipeline, processes, python_tool, startup
 from bench.rows import Row, as_json, as_markdown
 from bench.world import OFF, World, possible, prepare
 
@@ -51,6 +51,7 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     yield from commands.first_rows(worlds, 2 if quick else 8)
     yield from processes.concurrency_rows(worlds, 3 if quick else 10)
     yield from processes.growth_rows(confined)
+    yield from python_tool.rows(root / "python", 3 if quick else 20)
     world.enter()
     yield from large_output.rows(world)
     yield from http.rows(root / "http", 3 if quick else 25)

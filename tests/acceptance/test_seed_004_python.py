@@ -144,7 +144,7 @@ def test_what_a_tool_prints_cannot_be_taken_for_its_answer(tool: Tool) -> None:
     tool.define(
         "import os, subprocess, sys\n"
         "def run():\n"
-        "    print('{\"answer\": \"json\"}')\n"
+        '    print(\'{"answer": "json"}\')\n'
         "    os.write(1, b'raw\\n')\n"
         "    subprocess.run(['echo', 'from a child'])\n"
         "    print('to stderr', file=sys.stderr)\n"
@@ -389,7 +389,9 @@ def test_timeout_kills_the_process_and_what_it_started(place: Place, tool: Tool)
 
 
 def test_output_that_does_not_fit_is_a_warning_and_is_returned(tool: Tool) -> None:
-    tool.define("run = lambda: {'n': 'x'}\n", outputs="{schema: {properties: {n: {type: integer}}}}")
+    tool.define(
+        "run = lambda: {'n': 'x'}\n", outputs="{schema: {properties: {n: {type: integer}}}}"
+    )
 
     result = tool.result()
 
@@ -499,7 +501,10 @@ def test_missing_environment_is_an_error_that_says_how_to_make_it(tool: Tool) ->
 
     error = tool.error()
 
-    assert (error["code"], "python3 -m venv" in error["details"]["hint"]) == ("FILE_NOT_FOUND", True)
+    assert (error["code"], "python3 -m venv" in error["details"]["hint"]) == (
+        "FILE_NOT_FOUND",
+        True,
+    )
 
 
 def test_answer_beyond_the_limit_is_cut_and_kept(place: Place, tool: Tool) -> None:
@@ -520,7 +525,7 @@ def test_preview_shows_the_call_and_no_secret(tool: Tool, tongs: Run) -> None:
         permissions="{secrets: {TOKEN: {type: string}}}",
     )
 
-    done = tongs("tool", "run", "t", "x=5", "--dry-run", "--show-command", env={"TOKEN": "s3cret-value"})
+    done = tongs("tool", "run", "t", "x=5", "--show-command", env={"TOKEN": "s3cret-value"})
 
     assert "lib.t.run(5, '<TOKEN>')" in done.stdout + done.stderr
     assert "s3cret-value" not in done.stdout + done.stderr

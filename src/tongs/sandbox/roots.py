@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Iterable
 
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
@@ -69,7 +70,7 @@ def found_roots(permissions: Permissions, host: Host, programs: Iterable[str] = 
 
     `programs` are read, too, as far as they exist and are no links.
     """
-    found = [path for path in programs if os.path.exists(path) and not os.path.islink(path)]
+    found = [path for path in programs if _is_plain(path)]
     if not permissions.readable and not found:
         return _NONE
     modes: dict[str, int] = dict.fromkeys(found, READ)
@@ -91,6 +92,13 @@ def found_roots(permissions: Permissions, host: Host, programs: Iterable[str] = 
             entries.append(Root(path, mode, *identity))
     named = frozenset(root.path for root in entries if root.mode == WRITE)
     return Roots(tuple(_without_repeats(entries)), tuple(missing), named)
+
+
+def _is_plain(path: str) -> bool:
+    try:
+        return not stat.S_ISLNK(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def inside(path: str, folder: str) -> bool:

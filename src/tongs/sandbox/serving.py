@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 _SERVICE = "service.py"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Serving:
     policy: Policy
     waiter: Waiter
     confinement: Confinement
     templates: Templates
+    # The temporary folder of the call, where that is the template's own.
+    scratch: str = ""
 
     async def run(
         self,
@@ -47,6 +49,7 @@ class Serving:
         if template is None:
             return None
         keep = False
+        self.scratch = self.confinement.scratch or template.channel.scratch.tmp
         started = time.monotonic()
         was_warm = template.can_stay
         try:
@@ -103,23 +106,21 @@ class Serving:
     def _start(self, template: Template, service: Service, descriptors: list[int]) -> None:
         assert self.confinement.warmth is not None
         files = {_SERVICE: service.program, warm.PROGRAM: warm.program()}
-        scratch = self.confinement.scratch
         if folder := self.confinement.files:
             paths = {name: os.path.join(folder, name) for name in files}
             sent = {os.fsencode(name): data for name, data in files.items()}
         else:
             own = template.channel.scratch
             paths, sent = {name: own.write(name, data) for name, data in files.items()}, {}
-            scratch = own.tmp
         command = Command(
             (*service.argv, paths[warm.PROGRAM]),
-            {**service.environment, "TMPDIR": scratch},
+            {**service.environment, "TMPDIR": self.scratch},
             service.cwd,
         )
         walls = warm.told(
             self.confinement.warmth,
             paths[_SERVICE],
-            scratch,
+            self.scratch,
             self.policy.limits.memory,
             service.opening,
         )

@@ -80,11 +80,13 @@ class TreeSession:
         self._channel: Channel | None = None
         self._fresh = True
         self._files: dict[bytes, bytes] = {}
+        # The temporary folder of the template that has served this call.
+        self._lent = ""
         self._proxy: HostProxy | None = None
 
     @property
     def scratch(self) -> str:
-        return self._confinement.scratch or self._taken().scratch.tmp
+        return self._confinement.scratch or self._lent or self._taken().scratch.tmp
 
     @property
     def enforced(self) -> Sequence[str]:
@@ -166,9 +168,11 @@ class TreeSession:
         serving = Serving(self._policy, self._waiter, self._confinement, self._templates)
         capture = Capture(self._policy.limits.output, self._open_spool)
         try:
-            return await serving.run(
+            done = await serving.run(
                 service, self._drawn().key, lambda: self._pool.take(self._drawn()), capture, observe
             )
+            self._lent = serving.scratch if done is not None else ""
+            return done
         finally:
             capture.close()
             self._spooled += capture.spooled

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tongs.sandbox.orders import Request
 
 # What a template says, as in its program.
-READY, COLD, TAKEN, ENDED, LEFT = b"R", b"C", b"T", b"E", b"L"
+READY, COLD, ENDED, LEFT = b"R", b"C", b"E", b"L"
 
 # The program of a template, handed to the call as a file.
 PROGRAM = "warm_template.py"
@@ -92,7 +92,8 @@ class Template:
         self._send(told, [])
 
     def ask(self, request: bytes, descriptors: list[int]) -> None:
-        self.said.clear()
+        """Hand over a request. It counts as taken unless the line says that it was not."""
+        self.said[:] = [[orders.ACCEPTED]]
         self._send(request, descriptors)
 
     def fileno(self) -> int:
@@ -146,7 +147,7 @@ class Template:
         try:
             packets.send(self._line, data, descriptors)
         except OSError:
-            self._hang_up()
+            self._hang_up(unread=True)
 
     def _listen(self) -> bool:
         try:
@@ -155,11 +156,11 @@ class Template:
         except BlockingIOError:
             return False
         except OSError:
-            data = b""
+            # What the other end has not read when it closes resets the line.
+            self._hang_up(unread=True)
+            return True
         word, _, rest = data.partition(b" ")
-        if word == TAKEN:
-            self.said.append([orders.ACCEPTED])
-        elif word == READY:
+        if word == READY:
             self._reads = _parsed(rest)
         elif word == COLD:
             self.cold = rest.decode("utf-8", "replace")[:200]
@@ -172,9 +173,11 @@ class Template:
             self._hang_up()
         return True
 
-    def _hang_up(self) -> None:
+    def _hang_up(self, *, unread: bool = False) -> None:
         """From here on only its supervisor knows what became of it."""
         self._hung_up = True
+        if unread:
+            self.said.clear()
         self.said.append([_GONE])
 
     def _listen_to_guard(self) -> bool:
@@ -264,6 +267,9 @@ class Templates:
             self._cold = {}
         for template in waiting:
             template.end(self._pool)
+
+    def __del__(self) -> None:
+        self.close()
 
     def _finish(self) -> None:
         with self._lock:

@@ -5,7 +5,9 @@ every Python since 3.8. Descriptor 0 is one end of a line of packets to Tongs:
 
     Tongs ▶ what it has to know, then any number of requests, each with stdin, stdout and stderr
     Tongs ◀ READY with what was read while preparing, or COLD with a reason; for each request
-            TAKEN and ENDED with its wait status, LEFT if something it has started is still alive
+            ENDED with its wait status, or LEFT if something it has started is still alive
+
+A request that nobody has read when this end closes comes back to Tongs as a reset of the line.
 
 One child is always forked ahead. It takes the next request from the line itself, answers it and is
 gone, so nothing that happens in memory reaches another request. What it leaves on the disk of its
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
 READY = b"R"
 COLD = b"C"
-TAKEN = b"T"
 ENDED = b"E"
 LEFT = b"L"
 
@@ -145,7 +146,6 @@ class Template:
         request, descriptors = self._line.receive()
         if request is None:
             os._exit(0)
-        self._line.say(TAKEN)
         for descriptor in descriptors:
             os.close(descriptor)
         self._line.close()
@@ -173,6 +173,7 @@ class Template:
             self._confine()
         except OSError:
             os._exit(_UNCONFINED)
+        _seed_anew()
         poller = select.poll()
         poller.register(self._line.fileno(), select.POLLIN)
         if not poller.poll(IDLE):
@@ -180,13 +181,13 @@ class Template:
         request, descriptors = self._line.receive()
         if request is None:
             return
-        self._line.say(TAKEN)
         self._line.close()
-        for target, descriptor in enumerate(descriptors):
-            os.dup2(descriptor, target)
-            os.close(descriptor)
-        _seed_anew()
-        out = self._program.own_stdout()
+        # As `own_stdout` did for the template: what is printed goes to stderr.
+        stdin, out, stderr = descriptors
+        os.dup2(stderr, 1)
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(stdin)
         self._program.leave(self._runner.answer(request, out))
 
     def _confine(self) -> None:
