@@ -131,8 +131,8 @@ class Runner:
             import asyncio  # noqa: F401, PLC0415 - costs much, and the call will need it
         return ""
 
-    def answer(self, request: bytes, out: int) -> int:
-        """Call the function, write the answer to `out`; an exit code."""
+    def answer(self, request: bytes, out: int) -> None:
+        """Call the function, end what it has begun, write the answer to `out`, and end."""
         given = json.loads(request)
         try:
             if self._failure is not None:
@@ -141,9 +141,13 @@ class Runner:
             kind, text = _written(value, as_json=given["json"])
         except Failure as failure:
             kind, text = "error", json.dumps(failure.facts)
-        _flush_streams()
-        _send(out, f"{json.dumps({'answer': kind})}\n{text}".encode("utf-8", "replace"))
-        return 1 if kind == "error" else 0
+        data = text.encode("utf-8", "replace")
+        _wind_up()
+        # The last thing it does: whoever has all of it knows that nothing else went wrong.
+        _send(out, json.dumps({"answer": kind, "size": len(data)}).encode() + b"\n" + data)
+        for descriptor in (out, 1, 2):
+            os.close(descriptor)
+        os._exit(1 if kind == "error" else 0)
 
     def _found(self, module: str, function: str) -> Any:
         try:
@@ -280,9 +284,9 @@ def own_stdout() -> int:
     return out
 
 
-def leave(code: int) -> None:
-    """End this process as an interpreter would, but without a wait for threads that still run."""
-    # What fails here can be told to nobody any more.
+def _wind_up() -> None:
+    """As an interpreter does at its end, but without a wait for threads that still run."""
+    # What fails here is nobody's answer.
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 - there is no public way
     for thing in gc.get_objects():
@@ -290,7 +294,6 @@ def leave(code: int) -> None:
             if isinstance(thing, io.IOBase) and not thing.closed and thing.writable():
                 thing.flush()
     _flush_streams()
-    os._exit(code)
 
 
 def main() -> None:
@@ -304,7 +307,7 @@ def main() -> None:
     out = own_stdout()
     runner = Runner()
     runner.prepare(opening)
-    leave(runner.answer(request, out))
+    runner.answer(request, out)
 
 
 if __name__ == "__main__":
