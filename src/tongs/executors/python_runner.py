@@ -149,6 +149,12 @@ class Runner:
             os.close(descriptor)
         os._exit(1 if kind == "error" else 0)
 
+    def rehearse(self) -> None:
+        """Touch what an answer needs: after a fork, the first touch of a page copies it."""
+        json.loads('{"args": ["x", 1], "kwargs": {"x": null}, "json": true}')
+        _written({"x": [1, 2.5, "x"]}, as_json=True)
+        gc.get_objects()
+
     def _found(self, module: str, function: str) -> Any:
         try:
             loaded = importlib.import_module(module)

@@ -205,6 +205,7 @@ class Template:
         except OSError:
             os._exit(_UNCONFINED)
         _seed_anew()
+        self._runner.rehearse()
         poller = select.poll()
         poller.register(self._line.fileno(), select.POLLIN)
         if not poller.poll(IDLE):

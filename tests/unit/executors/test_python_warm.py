@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import subprocess
@@ -393,29 +394,46 @@ def test_process_left_behind_dies_with_its_call(tool: Tool) -> None:
     assert tool.calls(2)[1] == [False, True]
 
 
-def test_process_that_left_its_parent_is_found(tool: Tool) -> None:
+HIDING = {
+    "a daemon": "    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n"
+    "            hide()\n        os._exit(0)\n    held()\n    return 'left one'\n",
+    "a sibling": "    if os.fork() == 0:\n        hide()\n    held()\n    return 'left one'\n",
+    # Gives its answer itself, and lives on.
+    "the call": '    said = b\'{"answer": "json", "size": 10}\\n"left one"\'\n'
+    "    for number in range(3, 30):\n        try:\n"
+    "            if stat.S_ISFIFO(os.fstat(number).st_mode):\n"
+    "                os.write(number, said)\n        except OSError:\n            pass\n"
+    "    hide()\n",
+}
+
+
+@pytest.mark.parametrize("way", HIDING)
+def test_what_hides_from_the_end_of_its_call_is_found(tool: Tool, way: str) -> None:
     tool.define(
-        "import os, fcntl, time\n"
-        "def run(x):\n"
-        "    if not x:\n        return 'plain'\n"
-        "    if os.fork() == 0:\n"
-        "        os.setsid()\n"
-        "        if os.fork() == 0:\n"
-        "            file = open('out/lock', 'w')\n"
-        "            fcntl.flock(file, fcntl.LOCK_EX)\n"
-        "            open('out/held', 'w').close()\n"
-        "            for number in (1, 2):\n                os.close(number)\n"
-        "            time.sleep(300)\n"
-        "        os._exit(0)\n"
-        "    while not os.path.exists('out/held'):\n        time.sleep(0.01)\n"
-        "    return 'left one'\n"
+        "import fcntl, os, stat, time\n"
+        "def hide():\n"
+        "    file = open('out/lock', 'w')\n"
+        "    fcntl.flock(file, fcntl.LOCK_EX)\n"
+        "    for number in range(3):\n        os.close(number)\n"
+        "    open('out/held', 'w').close()\n"
+        "    for number in range(3, 50):\n"
+        "        if number != file.fileno():\n            try:\n                os.close(number)\n"
+        "            except OSError:\n                pass\n"
+        "    time.sleep(300)\n"
+        "def held():\n    while not os.path.exists('out/held'):\n        time.sleep(0.01)\n"
+        "def run(x):\n    if not x:\n        return 'plain'\n" + HIDING[way]
     )
     tool.calls(2)
+    before = interpreters()
 
     result = tool.call(1)
 
     assert (result.value, result.metadata["warm"]) == ("left one", True)
-    assert not is_locked(tool.root / "out/lock")
+    # Nobody has to ask for it: its guard ends all of it.
+    assert all(dies_within(pid, 10) for pid in before)
+    with (tool.root / "out/lock").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    assert tool.calls(3)[0] == ["plain"] * 3
 
 
 @pytest.mark.parametrize(
