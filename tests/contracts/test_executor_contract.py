@@ -26,6 +26,7 @@ SHARED = {
     "http_redirect",
     "http_request",
     "http_response",
+    "python_runner",
 }
 
 EXECUTABLE = """#!/bin/sh
@@ -57,6 +58,9 @@ def manifest(kind: str, body: Callable[[str], dict[str, Any]]) -> Callable[[Path
         (folder / "t").mkdir()
         (folder / "t" / "run.sh").write_text("#!/bin/sh\ntouch ran\nprintf 'got:%s' \"$1\"\n")
         (folder / "t" / "run.sh").chmod(0o755)
+        (folder.parent.parent / "t_module.py").write_text(
+            "def run(a):\n    open('ran', 'w').close()\n    return 'got:' + a\n"
+        )
         permissions = {"network": kind == "http", "fs": {"write": ["."]}}
         data = {"name": "t", "description": "d", "kind": kind, "inputs": INPUTS}
         whole = {**data, "exec": {kind: body(url)}, "permissions": permissions}
@@ -73,6 +77,10 @@ SAMPLES: dict[str, Callable[[Path, str], None]] = {
     "executable": executable,
     "command": manifest(
         "command", lambda url: {"entrypoint": ".tongs/tools/t/run.sh", "args": ["${A}"]}
+    ),
+    "python": manifest(
+        "python",
+        lambda url: {"module": "t_module", "function": "run", "args": ["${A}"], "return": "text"},
     ),
     "http": manifest("http", lambda url: {"url": url, "method": "POST", "body": "${A}"}),
 }

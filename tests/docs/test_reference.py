@@ -39,7 +39,8 @@ def keys(text: str) -> list[str]:
 
 TOOL = files.load("tool.yaml")
 CONFIG = files.load("config")
-HTTP = files.load("manifest")["properties"]["exec"]["properties"]["http"]
+EXEC = files.load("manifest")["properties"]["exec"]["properties"]
+HTTP = EXEC["http"]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +61,13 @@ def test_yaml_tool_page_lists_every_key_of_the_schema(section: str, schema: dict
 
 @pytest.mark.parametrize(
     ("section", "schema"),
-    [("exec.http", HTTP), ("exec.response", HTTP["properties"]["response"])],
+    [
+        ("exec.http", HTTP),
+        ("exec.response", HTTP["properties"]["response"]),
+        ("exec.python", EXEC["python"]),
+    ],
 )
-def test_manifest_page_lists_every_key_of_http(section: str, schema: dict[str, Any]) -> None:
+def test_manifest_page_lists_every_key(section: str, schema: dict[str, Any]) -> None:
     assert sorted(keys(sections(REFERENCE / "manifest.md")[section])) == sorted(
         schema["properties"]
     )
