@@ -218,6 +218,9 @@ class NoProcesses:
     async def run(self, command: Command, observe: Observer) -> Completed:
         raise RuntimeError(f"{command.argv[0]}: this call starts no process")
 
+    async def serve(self, service: Service, observe: Observer) -> Completed | None:
+        raise RuntimeError(f"{service.argv[0]}: this call starts no process")
+
     def close(self) -> None:
         pass
 
