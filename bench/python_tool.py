@@ -1,4 +1,4 @@
-"""A tool of kind python: cold, in a fresh interpreter, by a template, and without Tongs."""
+"""A tool of kind python: cold, in a fresh interpreter each time, by a template, without Tongs."""
 
 from __future__ import annotations
 

@@ -41,9 +41,8 @@ class Service:
 
     The file `program` is started as the last word of `argv` and reads `opening` and `request` from
     stdin, a line each. A process that stays loads it instead and calls `prepare(opening)` and
-    `answer(request, descriptor)` of its `Runner`, the latter in a fork of its own each time. That
-    writes its answer as the last thing it does. The environment is without TMPDIR, which is that of
-    the process.
+    `answer(request, descriptor)` of its `Runner`, the latter in a fork of its own each time. The
+    environment is without TMPDIR, which is that of the process.
     """
 
     # Two with the same key prepare the same.
@@ -54,8 +53,6 @@ class Service:
     cwd: str
     opening: bytes
     request: bytes
-    # The exit code of whoever wrote an answer of that beginning and size; None if it is not whole.
-    whole: Callable[[bytes, int], int | None]
     timeout: float | None = None
 
 
@@ -192,11 +189,7 @@ class Session(Protocol):
         """Run to the end. Nothing of the process tree is alive afterwards, whatever happened."""
 
     async def serve(self, service: Service, observe: Observer) -> Completed | None:
-        """Have it answered by a process that stays; None where there is none, and nothing ran.
-
-        It is over when the answer is whole and nobody can write to its output any more. What hides
-        from that is ended by its guard, a moment later.
-        """
+        """Have it answered by a process that stays; None where there is none, and nothing ran."""
 
     def close(self) -> None: ...
 

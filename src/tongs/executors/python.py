@@ -70,7 +70,6 @@ class PythonExecutor:
             # ASCII: a lone surrogate cannot be written in UTF-8, and JSON can.
             opening=json.dumps(opening).encode(),
             request=json.dumps(request).encode(),
-            whole=_whole,
             timeout=left(context),
         )
         observe = _without_answer(context.observe)
@@ -160,21 +159,13 @@ def _result(completed: Completed, tool: Tool) -> ToolResult:
 
 
 def _answer(completed: Completed) -> tuple[str, str]:
-    """What the runner said, and of which kind that is; no kind where it did not say it all."""
-    if _whole(completed.stdout, completed.stdout_size) is None:
-        return "", ""
-    head, _, body = completed.stdout.partition(b"\n")
-    return str(json.loads(head)["answer"]), decoded(body)
-
-
-def _whole(beginning: bytes, size: int) -> int | None:
-    head, line, _ = beginning.partition(b"\n")
+    """What the runner said, and of which kind that is; no kind where it said nothing."""
+    head, line, body = completed.stdout.partition(b"\n")
     try:
-        said = json.loads(head) if line else {}
-        whole = size == len(head) + 1 + said["size"]
+        kind = json.loads(head)["answer"] if line else ""
     except (ValueError, TypeError, KeyError):
-        return None
-    return int(said.get("answer") == "error") if whole else None
+        kind = ""
+    return str(kind), decoded(body)
 
 
 def _error(kind: str, text: str, completed: Completed, tool: Tool) -> ToolError | None:

@@ -131,8 +131,8 @@ class Runner:
             import asyncio  # noqa: F401, PLC0415 - costs much, and the call will need it
         return ""
 
-    def answer(self, request: bytes, out: int) -> None:
-        """Call the function, end what it has begun, write the answer to `out`, and end."""
+    def answer(self, request: bytes, out: int) -> int:
+        """Call the function, write the answer to `out`; an exit code."""
         given = json.loads(request)
         try:
             if self._failure is not None:
@@ -141,13 +141,9 @@ class Runner:
             kind, text = _written(value, as_json=given["json"])
         except Failure as failure:
             kind, text = "error", json.dumps(failure.facts)
-        data = text.encode("utf-8", "replace")
-        _wind_up()
-        # The last thing it does: whoever has all of it knows that nothing else went wrong.
-        _send(out, json.dumps({"answer": kind, "size": len(data)}).encode() + b"\n" + data)
-        for descriptor in (out, 1, 2):
-            os.close(descriptor)
-        os._exit(1 if kind == "error" else 0)
+        _flush_streams()
+        _send(out, f"{json.dumps({'answer': kind})}\n{text}".encode("utf-8", "replace"))
+        return 1 if kind == "error" else 0
 
     def rehearse(self) -> None:
         """Touch what an answer needs: after a fork, the first touch of a page copies it."""
@@ -290,9 +286,9 @@ def own_stdout() -> int:
     return out
 
 
-def _wind_up() -> None:
-    """As an interpreter does at its end, but without a wait for threads that still run."""
-    # What fails here is nobody's answer.
+def leave(code: int) -> None:
+    """End this process as an interpreter would, but without a wait for threads that still run."""
+    # What fails here can be told to nobody any more.
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 - there is no public way
     for thing in gc.get_objects():
@@ -300,6 +296,7 @@ def _wind_up() -> None:
             if isinstance(thing, io.IOBase) and not thing.closed and thing.writable():
                 thing.flush()
     _flush_streams()
+    os._exit(code)
 
 
 def main() -> None:
@@ -313,7 +310,7 @@ def main() -> None:
     out = own_stdout()
     runner = Runner()
     runner.prepare(opening)
-    runner.answer(request, out)
+    leave(runner.answer(request, out))
 
 
 if __name__ == "__main__":

@@ -57,6 +57,8 @@ class Catalogue:
         self._cache = cache
         # The newest tool of each path, so that a running process compiles a definition once.
         self._tools: dict[str, Tool] = {}
+        # Each with the same tool as it is when its trust is known.
+        self._judged: dict[str, tuple[Tool, Tool]] = {}
         # Threads may look for tools at the same time.
         self._lock = _thread.RLock()
 
@@ -150,8 +152,13 @@ class Catalogue:
         state = self.trust_of(tool.origin)
         if state is Trust.PLACE:
             return tool
+        before = self._judged.get(tool.origin.path)
+        if before is not None and before[0] is tool and before[1].trust is state:
+            return before[1]  # the same object, by which others remember what they know of it
         helpers = {name: replace(inner, trust=state) for name, inner in tool.helpers.items()}
-        return replace(tool, trust=state, helpers=helpers)
+        judged = replace(tool, trust=state, helpers=helpers)
+        self._judged[tool.origin.path] = (tool, judged)
+        return judged
 
     def trust_of(self, origin: Origin) -> Trust:
         """Whether a definition may run. User and global folders are trusted for their place."""

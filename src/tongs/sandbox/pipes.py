@@ -29,9 +29,8 @@ class Pipes:
         while self.given:
             os.close(self.given.pop())
 
-    def is_open(self, *descriptors: int) -> bool:
-        """Whether one of these is."""
-        return not self._kept.isdisjoint(descriptors)
+    def is_open(self, descriptor: int) -> bool:
+        return descriptor in self._kept
 
     def release(self, descriptor: int) -> None:
         """Close one of the kept ends; again is no error."""

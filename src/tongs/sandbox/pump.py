@@ -6,7 +6,7 @@ import contextlib
 import os
 import select
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tongs.core.annotations import Protocol
 from tongs.core.errors import ErrorCode, ToolError
@@ -73,8 +73,6 @@ class Pump:
         self._capture = capture
         self._observe = observe
         self._late = False
-        # Asked when both streams have ended: whether that is all there is to wait for.
-        self.enough: Callable[[], bool] = lambda: False
         self._streams = {pipes.stdout: STDOUT, pipes.stderr: STDERR}
         self._amounts = {pipes.stdout: 0, pipes.stderr: 0}
         if len(stdin) > _BUSY:
@@ -83,10 +81,7 @@ class Pump:
     @property
     def over(self) -> bool:
         """Whether the supervisor has nothing more to say about this payload."""
-        if self._channel.over or any(said[0] == orders.ENDED for said in self._channel.said):
-            return True
-        silent = not self._pipes.is_open(self._pipes.stdout, self._pipes.stderr)
-        return silent and self.enough()
+        return self._channel.over or any(said[0] == orders.ENDED for said in self._channel.said)
 
     @property
     def report(self) -> Report:

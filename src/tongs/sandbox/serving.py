@@ -56,10 +56,6 @@ class Serving:
             report = await self._asked(template, service, capture, observe)
             if template.was_short_of_memory():
                 report = replace(report, exceeded="memory")
-            code = service.whole(capture.stdout, capture.stdout_size)
-            if template.has_answered and report.status is None and code is not None:
-                template.release()
-                report = replace(report, status=code << 8)
             status = self._status(report, service)
             if status is None:
                 return None
@@ -94,9 +90,6 @@ class Serving:
         except OSError as error:
             raise failures.unusable(_command(service), f"no pipes: {error.strerror}") from error
         pump = Pump(pipes, template, b"", capture, observe)
-        pump.enough = lambda: (
-            template.has_answered and service.whole(capture.stdout, capture.stdout_size) is not None
-        )
         try:
             if not template.can_stay:
                 self._start(template, service, pipes.given)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _socket  # the public module costs a whole interpreter start for its enums
 import _thread  # as in channel.py
-import contextlib
 import json
 import os
 import time
@@ -76,11 +75,6 @@ class Template:
         # Why it cannot be kept.
         self.cold = ""
         self._line, self._theirs = packets.pair()
-        # The numbers of the requests that are answered, for the template to end their processes.
-        self._heard, self._answered = os.pipe()
-        self._number = 0
-        # Reports of requests whose answer came before the report of their end.
-        self._owed = 0
         self._reads: Mapping[str, list[int]] | None = None
         self._hung_up = False
         # The wait status of a request that left something running.
@@ -95,14 +89,11 @@ class Template:
             self.channel.send(request, [self._theirs.fileno(), *descriptors[1:]])
         finally:
             self._theirs.close()
-        self._send(told, [self._heard])
-        os.close(self._heard)
-        self._heard = -1
+        self._send(told, [])
 
     def ask(self, request: bytes, descriptors: list[int]) -> None:
         """Hand over a request. It counts as taken unless the line says that it was not."""
         self.said[:] = [[orders.ACCEPTED]]
-        self._number += 1
         self._send(request, descriptors)
 
     def fileno(self) -> int:
@@ -114,18 +105,6 @@ class Template:
     def listen(self) -> bool:
         """Take in one report, if there is one: of the template, and after its end of its guard."""
         return self._listen_to_guard() if self._hung_up else self._listen()
-
-    @property
-    def has_answered(self) -> bool:
-        """Whether a whole answer is one of the request that was asked: a template forks for it."""
-        return self.can_stay and not self.cold
-
-    def release(self) -> None:
-        """Do not wait for the end of what has answered; the template does."""
-        self._owed += 1
-        # A full pipe, or nobody to read it: then the template is as good as gone.
-        with contextlib.suppress(OSError):
-            os.write(self._answered, self._number.to_bytes(4, "little"))
 
     @property
     def can_stay(self) -> bool:
@@ -151,17 +130,17 @@ class Template:
         """Whether it has ended, or was not used for so long that it is about to."""
         if time.monotonic() - self.used > IDLE or not self.channel.alive:
             return True
-        while not self._hung_up and self._listen():
-            pass
-        # It has ended, or has said what nobody has asked for.
-        return self._hung_up or any(said[0] == orders.ENDED for said in self.said)
+        try:
+            self._line.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True  # its end, or a word that nobody has asked for
 
     def end(self, pool: Pool) -> None:
         self._line.close()
         self._theirs.close()
-        for end in (self._heard, self._answered):
-            if end >= 0:
-                os.close(end)
         pool.give_back(self.channel)
 
     def _send(self, data: bytes, descriptors: list[int]) -> None:
@@ -185,14 +164,11 @@ class Template:
             self._reads = _parsed(rest)
         elif word == COLD:
             self.cold = rest.decode("utf-8", "replace")[:200]
-        elif word == ENDED and self._owed:
-            self._owed -= 1
         elif word == ENDED and rest.isdigit():
             self.said.append([orders.ENDED, rest])
         elif word == LEFT and rest.isdigit():
-            # What an earlier request has left ends the template before it reads another.
-            self._left = b"" if self._owed else rest
-            self._hang_up(unread=bool(self._owed))
+            self._left = rest
+            self._hang_up()
         else:
             self._hang_up()
         return True
@@ -268,7 +244,6 @@ class Templates:
             self._finish()
             return
         template.used = time.monotonic()
-        template.said.clear()
         with self._lock:
             self._at_work -= 1
             self._waiting.append(template)

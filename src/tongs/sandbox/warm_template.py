@@ -3,8 +3,7 @@
 Runs in the tool's own sandbox, in the interpreter of the tool and without the package around it, on
 every Python since 3.8. Descriptor 0 is one end of a line of packets to Tongs:
 
-    Tongs ▶ what it has to know, with a pipe; then any number of requests, each with stdin, stdout
-            and stderr. On the pipe the number of each request whose answer it has
+    Tongs ▶ what it has to know, then any number of requests, each with stdin, stdout and stderr
     Tongs ◀ READY with what was read while preparing, or COLD with a reason; for each request
             ENDED with its wait status, or LEFT if something it has started is still alive
 
@@ -44,8 +43,6 @@ LEFT = b"L"
 
 # A template that nobody has asked for so many milliseconds ends; Tongs has given it up before.
 IDLE = 65_000
-# Milliseconds in which a child ends that has given its answer.
-_ENDING = 1_000
 # Exit codes of a child that has answered nothing.
 _UNUSED = 253
 _UNCONFINED = 254
@@ -55,7 +52,6 @@ _MOST_READ = 2000
 _ALL = 0x40000000  # __WALL: also children of a clone that sends no signal
 
 _PR_SET_CHILD_SUBREAPER = 36
-_PIDFD_OPEN = 434
 _LANDLOCK_CREATE_RULESET = 444
 _LANDLOCK_RESTRICT_SELF = 446
 # Neither signals nor abstract sockets leave the child.
@@ -64,11 +60,11 @@ _SCOPES = 3
 
 def main() -> NoReturn:
     line = Line(os.dup(0))
-    told, descriptors = line.receive()
+    told, _ = line.receive()
     if told is None:
         os._exit(0)
     walls, _, opening = told.partition(b"\n")
-    Template(line, descriptors[0], json.loads(walls)).serve(opening)
+    Template(line, json.loads(walls)).serve(opening)
 
 
 class Line:
@@ -110,10 +106,8 @@ class Line:
 
 
 class Template:
-    def __init__(self, line: Line, answered: int, walls: dict[str, Any]) -> None:
+    def __init__(self, line: Line, walls: dict[str, Any]) -> None:
         self._line = line
-        self._answered = answered
-        self._number = 0
         self._abi: int = walls["abi"]
         self._memory: int = walls["memory"]
         self._world = World(walls["folders"], walls["around"])
@@ -152,51 +146,26 @@ class Template:
         request, descriptors = self._line.receive()
         if request is None:
             os._exit(0)
-        for descriptor in (*descriptors, self._answered):
+        for descriptor in descriptors:
             os.close(descriptor)
         self._line.close()
-        self._runner.answer(request, out)
+        self._program.leave(self._runner.answer(request, out))
         os._exit(1)
 
     def _serve_next(self) -> bool:
         """One request, from the fork to the end; whether there can be another."""
-        self._number += 1
         child = os.fork()
         if child == 0:
             try:
                 self._answer()
             finally:
                 os._exit(_UNUSED)
-        late = self._is_late(child)
-        if late:
-            os.kill(child, signal.SIGKILL)
         status = os.waitpid(child, _ALL)[1]
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (_UNUSED, _UNCONFINED):
             return False
-        left = _is_something_left() or late
+        left = _is_something_left()
         self._line.say(LEFT if left else ENDED, b"%d" % status)
         return not left and self._world.restored()
-
-    def _is_late(self, child: int) -> bool:
-        """Wait for the end of a child; whether it lives on though Tongs has its answer."""
-        process = self._call(_PIDFD_OPEN, child, 0)
-        poller = select.poll()
-        poller.register(process, select.POLLIN)
-        poller.register(self._answered, select.POLLIN)
-        try:
-            while True:
-                events = dict(poller.poll())
-                if process in events:
-                    return False
-                told = os.read(self._answered, 4096)
-                if not told:
-                    os._exit(0)  # Tongs is gone
-                # What was said of those before has come late; only the last can be this one.
-                if int.from_bytes(told[-4:], "little") == self._number:
-                    poller.unregister(self._answered)
-                    return not poller.poll(_ENDING)
-        finally:
-            os.close(process)
 
     def _answer(self) -> None:
         os.setsid()
@@ -214,14 +183,13 @@ class Template:
         if request is None:
             return
         self._line.close()
-        os.close(self._answered)
         # As `own_stdout` did for the template: what is printed goes to stderr.
         stdin, out, stderr = descriptors
         os.dup2(stderr, 1)
         os.dup2(stderr, 2)
         os.close(stderr)
         os.close(stdin)
-        self._runner.answer(request, out)
+        self._program.leave(self._runner.answer(request, out))
 
     def _confine(self) -> None:
         """What keeps a request from the template and so from those that come after it.
@@ -241,7 +209,7 @@ class Template:
 
     def _why_not(self, out: int) -> str:
         """Why a fork would not do: what two processes would share, or one of them would lack."""
-        ours = {0, 1, 2, out, self._line.fileno(), self._answered}
+        ours = {0, 1, 2, out, self._line.fileno()}
         status = _text("/proc/self/status")
         threads = int(status.partition("\nThreads:")[2].split()[0])
         resident = int(_text("/proc/self/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")

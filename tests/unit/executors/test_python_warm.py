@@ -407,12 +407,6 @@ HIDING = {
     "a daemon": "    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n"
     "            hide()\n        os._exit(0)\n    held()\n    return 'left one'\n",
     "a sibling": "    if os.fork() == 0:\n        hide()\n    held()\n    return 'left one'\n",
-    # Gives its answer itself, and lives on.
-    "the call": '    said = b\'{"answer": "json", "size": 10}\\n"left one"\'\n'
-    "    for number in range(3, 30):\n        try:\n"
-    "            if stat.S_ISFIFO(os.fstat(number).st_mode):\n"
-    "                os.write(number, said)\n        except OSError:\n            pass\n"
-    "    hide()\n",
 }
 
 
@@ -438,7 +432,7 @@ def test_what_hides_from_the_end_of_its_call_is_found(tool: Tool, way: str) -> N
     result = tool.call(1)
 
     assert (result.value, result.metadata["warm"]) == ("left one", True)
-    # Nobody has to ask for it: its guard ends all of it.
+    # A call is over when all of it is: nobody has to wait for that.
     assert all(dies_within(pid, 10) for pid in before)
     with (tool.root / "out/lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
