@@ -45,6 +45,7 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         asked = call
         if verdict.decision is Decision.ASK:
             call = await approve(call, tool, verdict, allowance, parts, door)
+            parts.confirm(tool)
         started = True
         result = await execute(call, tool, allowance, parts, door)
         if call is not asked:

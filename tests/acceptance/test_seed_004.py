@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.acceptance.conftest import Place, Run
+
+from tongs import Runtime
+from tongs.core.approval import ApprovalRequest, ApprovalResponse
 
 SEED = Path(__file__).with_name("seed_004")
 
@@ -286,3 +290,98 @@ def test_tool_dir_is_the_directory_of_the_tool(place: Place, tongs: Run) -> None
     assert done.stdout == "data\n"
     assert "${tool_dir}" in done.stderr
     assert os.path.exists(folder)
+
+
+# --- what changes after it was accepted -----------------------------------------------------------
+
+
+def in_process(place: Place) -> Iterator[None]:
+    """The environment of the place, for a runtime in this very process."""
+    before = {**os.environ}
+    os.environ.update(place.env)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@pytest.fixture
+def inside(place: Place) -> Iterator[None]:
+    yield from in_process(place)
+
+
+def test_what_is_swapped_while_a_person_is_asked_does_not_run(place: Place, inside: None) -> None:
+    folder = manifest(place, "t", command("t", ".tongs/tools/t/run.sh"))
+    entrypoint = script(folder / "run.sh", "echo good")
+
+    async def swapping(request: ApprovalRequest) -> ApprovalResponse:
+        script(entrypoint, "echo evil")
+        return ApprovalResponse(approved=True)
+
+    with Runtime.open(place.project) as runtime:
+        runtime.definitions.accept(runtime.find("t"))
+        result = runtime.call_sync("t", approver=swapping)
+
+    assert result.error is not None
+    assert (result.error.code, result.output) == ("UNTRUSTED", "")
+
+
+def test_a_file_that_becomes_a_part_of_the_tool_is_noticed_by_a_server(
+    place: Place, inside: None
+) -> None:
+    module = place.project / "lib" / "t.py"
+    module.parent.mkdir()
+    module.write_text("def run():\n    return 'good'\n")
+    manifest(
+        place,
+        "t",
+        "name: t\ndescription: does it\nkind: python\n"
+        "exec: {python: {module: lib.t, function: run}}\npermissions: {fs: {read: [.]}}\n",
+    )
+    with Runtime.open(place.project, auto_approve=["*"]) as runtime:
+        runtime.definitions.accept(runtime.find("t"))
+        assert runtime.call_sync("t").value == "good"
+
+        (place.project / "lib/t").mkdir()
+        (place.project / "lib/t/__init__.py").write_text("def run():\n    return 'evil'\n")
+        result = runtime.call_sync("t")
+
+    assert result.error is None or result.error.code == "UNTRUSTED"
+    assert result.value in (None, "good")
+
+
+def test_no_file_of_the_project_takes_the_place_of_a_module_of_python(
+    place: Place, tongs: Run
+) -> None:
+    (place.project / "lib").mkdir()
+    (place.project / "csv.py").write_text("raise SystemExit('evil')\n")
+    (place.project / "lib/t.py").write_text("import csv\ndef run():\n    return csv.__name__\n")
+    manifest(
+        place,
+        "t",
+        "name: t\ndescription: does it\nkind: python\n"
+        "exec: {python: {module: lib.t, function: run}}\npermissions: {fs: {read: [.]}}\n",
+    )
+    tongs("trust", "--yes")
+
+    assert tongs("tool", "run", "t").stdout.strip() == '"csv"'
+
+
+def test_validate_runs_nothing_that_an_untrusted_project_brought(place: Place, tongs: Run) -> None:
+    trace = place.home / "trace"
+    python = script(place.project / ".venv/bin/python", f"echo x >> {trace}; echo 9.9")
+    (place.project / "lib").mkdir()
+    (place.project / "lib/t.py").write_text("def run():\n    return 1\n")
+    manifest(
+        place,
+        "t",
+        "name: t\ndescription: does it\nkind: python\nrequires: ['python:zzz>=1']\n"
+        "exec: {python: {module: lib.t, function: run, venv: .venv}}\n",
+    )
+
+    done = tongs("tool", "validate", "t")
+
+    assert "not looked at before it is trusted: python:zzz>=1" in done.stdout + done.stderr
+    assert "9.9" not in done.stdout + done.stderr
+    assert python.exists()

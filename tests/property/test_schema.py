@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tongs.config.places import find_places
-from tongs.config.settings import ENFORCEMENTS, Settings, load_settings
-from tongs.core.permissions import Limits
+from tongs.config.settings import Settings, load_settings
+from tongs.core.permissions import ENFORCEMENTS, Limits
 from tongs.schema.check import SchemaInvalid, check_schema, validated, violations
 from tongs.schema.coerce import coerce
 from tongs.schema.document import Document
@@ -219,7 +219,8 @@ def test_a_project_file_never_loosens_anything(user: Any, project: Any, own: Any
     assert after.auto_approve == before.auto_approve
     assert set(after.auto_deny) >= set(before.auto_deny)
     assert after.interpreters == before.interpreters
-    assert after.profiles == before.profiles
+    assert after.custom_tools == before.custom_tools
+    assert set(before.ceilings) <= set(after.ceilings)
     assert after.tools == before.tools
     assert ENFORCEMENTS.index(after.enforcement) >= ENFORCEMENTS.index(before.enforcement)
     assert within(after.limits, before.limits)

@@ -64,6 +64,8 @@ class Parts:
     audit: Audit
     world: Callable[[Tool, Allowance], World]
     unexpected: Callable[[Exception], ToolError]
+    # Raises ToolError where a tool is no longer what it was when it was found.
+    confirm: Callable[[Tool], None] = lambda tool: None
     # How much of the walls the person insists on; anything but "strict" is said in every result.
     enforcement: str = "strict"
     # Raises ToolError where something is not installed that the tool requires.

@@ -118,7 +118,8 @@ class Runner:
         """Import the module; a reason why this process should not be kept, or nothing."""
         given = json.loads(opening)
         self._root = given["root"]
-        sys.path.insert(0, given["root"])
+        # Last: no file of the project takes the place of a module of Python.
+        sys.path.append(given["root"])
         sys.meta_path.insert(0, PinnedFinder(given["root"], given["module"]))
         sys.meta_path.append(LastFinder(given["root"]))
         try:

@@ -115,7 +115,7 @@ class Runtime:
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
         )
-        parts = wiring.parts(engine.decide, sandbox, audit)
+        parts = replace(wiring.parts(engine.decide, sandbox, audit), confirm=catalogue.confirm)
         definitions = Definitions(places, catalogue, trust, audit)
         return Runtime(
             places, settings, registry, definitions, files, audit, log, parts, catalogue, approver

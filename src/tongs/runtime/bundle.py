@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.core.record import dataclass
+from tongs.output import visible
 from tongs.store.files import read_whole
 
 MOST_FILES = 1000
@@ -38,16 +39,21 @@ class Part:
     target: str = ""
 
 
-def bundle(folder: str, also: Sequence[str] = ()) -> Bundle:
+def bundle(
+    folder: str, also: Sequence[str] = (), read: Mapping[str, bytes] | None = None
+) -> Bundle:
     """The directory of a tool and the files outside it that it runs.
 
-    Raises DefinitionInvalid where it cannot be read whole, or is too large to be looked at.
+    `read` are files that were read already: these bytes are what counts. Raises DefinitionInvalid
+    where it cannot be read whole, or is too large to be looked at.
     """
     total = 0
     digest = bytearray()
     text = bytearray()
     for part in parts(folder, also):
-        data = _content(part, MOST_BYTES - total)
+        data = (read or {}).get(part.path)
+        if data is None:
+            data = _content(part, MOST_BYTES - total)
         total += len(data)
         if total > MOST_BYTES:
             raise _refused(folder, f"it has more than {MOST_BYTES >> 20} MiB")
@@ -61,10 +67,21 @@ def parts(folder: str, also: Sequence[str] = ()) -> list[Part]:
     """Every file of the directory, and those that are named beside it, in a fixed order."""
     found = list(_walked(folder, folder))
     for path in also:
-        if path == folder or path.startswith(folder + os.sep) or path.startswith(_SYSTEM):
+        if path == folder or path.startswith(folder + os.sep) or _is_the_systems(path):
             continue
         found += _walked(path, folder) if os.path.isdir(path) else [_part(path, folder)]
     return found
+
+
+def _is_the_systems(path: str) -> bool:
+    """Whether only an administrator can have put it there."""
+    if not path.startswith(tuple(f"{top}/" for top in _SYSTEM)):
+        return False
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return False
+    return facts.st_uid == 0 and not facts.st_mode & 0o022 and not path.startswith("/usr/src/")
 
 
 def _walked(top: str, base: str) -> Iterator[Part]:
@@ -114,12 +131,14 @@ def _shown(part: Part, data: bytes) -> bytes:
     """One file of the text, under a heading."""
     about = ", executable" if part.executable else ""
     about += f", a link to {part.target}" if part.target else ""
-    heading = f"=== {part.name}{about}\n".encode("utf-8", "backslashreplace")
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return heading + f"(no text: {len(data)} bytes, sha256 {digest_of(data)})\n".encode()
-    return heading + data + (b"" if data.endswith(b"\n") else b"\n")
+    named = visible(f"{part.name}{about}").replace("\n", "\\n")
+    heading = f"=== {named}\n".encode("utf-8", "backslashreplace")
+    if b"\0" in data:
+        return heading + f"  (no text: {len(data)} bytes, sha256 {digest_of(data)})\n".encode()
+    # Further in than a heading, so that no file can look like two.
+    lines = data.decode("utf-8", "backslashreplace").split("\n")
+    text = "\n".join(f"  {line}" if line else "" for line in lines).rstrip("\n")
+    return heading + text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _refused(path: str, reason: str) -> DefinitionInvalid:

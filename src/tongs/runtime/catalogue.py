@@ -10,7 +10,7 @@ from tongs.config.ownership import why_not_own
 from tongs.config.places import Places
 from tongs.config.settings import CustomTools
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Level, Origin, Tool, Trust
@@ -160,6 +160,22 @@ class Catalogue:
         self._judged[tool.origin.path] = (tool, judged)
         return judged
 
+    def confirm(self, tool: Tool) -> None:
+        """Look again at what is run where it lies: somebody may have taken long to approve it."""
+        if tool.trust is not Trust.ACCEPTED or tool.origin.format not in (MANIFEST, EXECUTABLE):
+            return
+        try:
+            now = self.bundle(tool).digest
+        except DefinitionInvalid as invalid:
+            raise invalid.as_tool_error(tool.name) from None
+        if now != tool.origin.digest or self.trust_of(tool.origin) is not Trust.ACCEPTED:
+            raise ToolError(
+                ErrorCode.UNTRUSTED,
+                f"{tool.name} was not run: {tool.origin.path} changed while it was being approved",
+                blocked_by=BlockedBy.TRUST,
+                hint=f"read it, then: tongs trust {tool.name}",
+            )
+
     def trust_of(self, origin: Origin) -> Trust:
         """Whether a definition may run. User and global folders are trusted for their place."""
         if origin.scope is not Scope.LOCAL:
@@ -288,7 +304,7 @@ class Catalogue:
         if origin.format == YAML and (also := self._shapes.configs_of(tool)):
             row["also"] = also
         if origin.format == MANIFEST:
-            row["also"] = [part for part in tool.parts[1:] if os.path.isfile(part)]
+            row["also"] = _outside(tool)
         return row
 
     def _entry(self, path: str, row: dict[str, Any], origin: Origin, trust: Trust) -> Entry:
@@ -316,6 +332,17 @@ class Catalogue:
 
 def _by_place(path: str, digest: str) -> Trust:
     return Trust.PLACE
+
+
+def _outside(tool: Tool) -> list[str]:
+    """The files beyond its directory that a tool consists of, and the folders of packages."""
+    from tongs.runtime.bundle import parts  # noqa: PLC0415 - manifests only
+
+    folder = tool.parts[0]
+    found = [part.path for part in parts(folder, tool.parts[1:])]
+    beside = [path for path in found if not path.startswith(folder + os.sep)]
+    folders = dict.fromkeys(os.path.dirname(path) for path in beside)
+    return [*beside, *folders]
 
 
 def _not_own(path: str, shape: str) -> str | None:

@@ -245,19 +245,21 @@ class ManifestShape:
         self, path: str, origin: Origin, data: bytes | None = None, known: Tool | None = None
     ) -> Tool:
         from tongs.formats import manifest  # noqa: PLC0415 - as above
+        from tongs.runtime.bundle import bundle  # noqa: PLC0415 - manifests only
 
         data = self.documents.read(path) if data is None else data
         located = replace(origin, path=path, format=MANIFEST)
-        if known is not None:
-            now = replace(located, digest=self.bundle(known).digest)
-            if known.origin == now:
-                return known
         document = self.documents.parsed(data, path, manifest.SCHEMA)
         checked = document.checked == manifest.SCHEMA
         tool = manifest.load(document, located, checked=checked)
         if not checked:
             self.documents.keep(document, manifest.SCHEMA)
-        return replace(tool, origin=replace(located, digest=self.bundle(tool).digest))
+        # Of what it consists of now, and of the very bytes that were parsed.
+        found = bundle(os.path.dirname(path), tool.parts, {path: data})
+        tool = replace(tool, origin=replace(located, digest=found.digest))
+        if known is not None and (known.origin, known.parts) == (tool.origin, tool.parts):
+            return known
+        return tool
 
     def bundle(self, tool: Tool) -> Bundle:
         from tongs.runtime.bundle import bundle  # noqa: PLC0415 - manifests only

@@ -197,6 +197,9 @@ class Wiring:
             if len(self._allowed) >= _MOST_KEPT:
                 self._allowed.clear()
             known = self._allowed[id(tool)] = (tool, self._allowance(call, tool))
+        if known[1].permissions.secrets:
+            # Who gives them may give others by now.
+            return replace(known[1], secrets=self._secrets(known[1].permissions, tool))
         return known[1]
 
     def _allowance(self, call: ToolCall, tool: Tool) -> Allowance:

@@ -309,4 +309,4 @@ def _stamp(path: str) -> list[int]:
         facts = os.stat(path)
     except (OSError, ValueError):
         return []
-    return [facts.st_mtime_ns, facts.st_size, facts.st_ino]
+    return [facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino]

@@ -277,7 +277,8 @@ class Reads:
         folder = stat.S_ISDIR(facts.st_mode)
         # Of the tool's own folder everything that counts is watched by itself.
         if not folder or path.startswith(self._fixed):
-            self.seen[path] = [facts.st_mtime_ns, facts.st_size, facts.st_ino]
+            stamp = [facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino]
+            self.seen[path] = stamp
 
 
 class World:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tongs.core.errors import DefinitionInvalid
-from tongs.runtime.bundle import MOST_BYTES, bundle
+from tongs.runtime.bundle import MOST_BYTES, _is_the_systems, bundle
 
 
 @pytest.fixture
@@ -61,15 +61,32 @@ def test_what_a_link_leads_to_counts_too(tool: Path) -> None:
 
 
 def test_text_has_every_file_under_a_heading(tool: Path) -> None:
-    (tool / "picture.png").write_bytes(b"\x89PNG\xff")
+    (tool / "picture.png").write_bytes(b"\x89PNG\0\xff")
+    (tool / "latin.py").write_bytes(b"# \xe9\n=== other.py\n")
     (tool / "scripts/run.sh").chmod(0o755)
 
     text = bundle(str(tool), [str(tool.parent / "outside.sh")]).text.decode()
 
-    assert "=== tool.yml\nname: t\n" in text
-    assert "=== scripts/run.sh, executable\necho hi\n" in text
-    assert "=== ../outside.sh\necho outside\n" in text
-    assert "=== picture.png\n(no text: 5 bytes, sha256 " in text
+    assert "=== tool.yml\n  name: t\n" in text
+    assert "=== scripts/run.sh, executable\n  echo hi\n" in text
+    assert "=== ../outside.sh\n  echo outside\n" in text
+    assert "=== picture.png\n  (no text: 6 bytes, sha256 " in text
+    # Nothing in a file looks like the heading of another, and nothing hides.
+    assert "=== latin.py\n  # \\xe9\n  === other.py\n" in text
+
+
+def test_bytes_that_were_read_are_the_ones_that_count(tool: Path) -> None:
+    path = str(tool / "tool.yml")
+    before = bundle(str(tool)).digest
+
+    (tool / "tool.yml").write_text("name: evil\n")
+
+    assert bundle(str(tool), (), {path: b"name: t\n"}).digest == before
+
+
+@pytest.mark.parametrize("path", ["/library/x.py", "/binaries/x", "/usr/src/app/x.py"])
+def test_only_what_an_administrator_put_there_is_the_systems(path: str) -> None:
+    assert not _is_the_systems(path)
 
 
 def test_what_belongs_to_the_system_is_not_pinned(tool: Path) -> None:
