@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread  # the public module is one that a command line never needs
 import os
+import time
 from collections.abc import Collection, Iterator, Sequence
 
 from tongs.config.ownership import why_not_own
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from tongs.runtime.describing import Describer
 
 
+# Seconds for which nobody looks whether another file answers to a name by now.
+_RECENT = 0.2
+
+
 class Catalogue:
     """Everything defined for one place. Runs nothing that the person has not trusted."""
 
@@ -57,6 +62,8 @@ class Catalogue:
         self._cache = cache
         # The newest tool of each path, so that a running process compiles a definition once.
         self._tools: dict[str, Tool] = {}
+        # Where a name led a moment ago.
+        self._recent: dict[tuple[str, Scope], tuple[float, Entry]] = {}
         # Each with the same tool as it is when its trust is known.
         self._judged: dict[str, tuple[Tool, Tool]] = {}
         # Threads may look for tools at the same time.
@@ -135,7 +142,16 @@ class Catalogue:
         return tool
 
     def _found(self, name: str, scope: Scope) -> Tool:
-        return self._usable(self.entry(name, scope))
+        """The tool itself is read anew each time; where its name leads, hardly ever changes."""
+        now = time.monotonic()
+        when, entry = self._recent.get((name, scope), (0.0, None))
+        if entry is None or now - when > _RECENT or not os.path.lexists(entry.path):
+            entry = self.entry(name, scope)
+            if entry.broken:
+                self._recent.pop((name, scope), None)
+            else:
+                self._recent[name, scope] = (now, entry)
+        return self._usable(entry)
 
     def _usable(self, entry: Entry) -> Tool:
         try:
