@@ -16,7 +16,7 @@ from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.driving import drive
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
-from tongs.core.execution import Event, Observer, Waiter
+from tongs.core.execution import Event, Observer, Waiter, World
 from tongs.core.parts import Door, Parts
 from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
@@ -213,6 +213,12 @@ class Runtime:
         requirements = wiring.requirements(self._parts.sandbox)
         return drive(requirements.missing(tool, BlockingWaiter()))
 
+    def absent(self, tool: Tool) -> list[Lack]:
+        """The programs it requires that are not on the PATH. Starts nothing."""
+        from tongs.runtime.requirements import absent  # noqa: PLC0415 - as above
+
+        return absent(tool, self._bare_world(tool))
+
     def close(self) -> None:
         """End what the runtime keeps open. Calls in progress are not waited for."""
         self.audit.close()
@@ -228,13 +234,16 @@ class Runtime:
         return Door(waiter=waiter, approver=approver or self._approver)
 
     def _preview(self, call: ToolCall, tool: Tool) -> str:
+        world = self._bare_world(tool)
+        return self._parts.executors[tool.executor].preview(tool, call.arguments, world)
+
+    def _bare_world(self, tool: Tool) -> World:
         from tongs.core.parts import Allowance  # noqa: PLC0415 - previews only
         from tongs.core.permissions import Limits, Permissions  # noqa: PLC0415 - previews only
 
         # A preview shows no secret and needs none.
         nothing = Allowance(Permissions(), Limits(), None, {}, {})
-        world = self._parts.world(tool, nothing)
-        return self._parts.executors[tool.executor].preview(tool, call.arguments, world)
+        return self._parts.world(tool, nothing)
 
 
 def _request(

@@ -151,11 +151,12 @@ class Validating:
     def _requirements(self, tool: Tool) -> Step:
         if not tool.requires:
             return Step("requirements", State.OK, "none")
-        if not tool.trust.holds:
-            # To ask a program for its version is to run it, and the project may have brought it.
+        # To ask a program for its version is to run it, and the project may have brought it.
+        trusted = tool.trust.holds
+        lacks = self.runtime.missing(tool) if trusted else self.runtime.absent(tool)
+        if not lacks and not trusted:
             wanted = ", ".join(tool.requires)
             return Step("requirements", State.NOTE, f"not looked at before it is trusted: {wanted}")
-        lacks = self.runtime.missing(tool)
         if not lacks:
             return Step("requirements", State.OK, f"all there: {', '.join(tool.requires)}")
         lines = tuple(f"{lack.requirement}: {lack.found}, {lack.hint}" for lack in lacks)
