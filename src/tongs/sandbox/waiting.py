@@ -49,25 +49,20 @@ class LoopWaiter:
 
         loop = asyncio.get_running_loop()
         first: asyncio.Future[None] = loop.create_future()
-        seen: dict[int, int] = {}
-
-        def arrived(descriptor: int, event: int) -> None:
-            seen[descriptor] = event
-            _finish(first)
-
         timer = None if timeout is None else loop.call_later(max(timeout, 0), _finish, first)
-        try:
-            for descriptor, event in watched:
-                add = loop.add_reader if event == select.POLLIN else loop.add_writer
-                add(descriptor, arrived, descriptor, event)
-            await first
-        finally:
-            if timer is not None:
-                timer.cancel()
-            for descriptor, event in watched:
-                remove = loop.remove_reader if event == select.POLLIN else loop.remove_writer
-                remove(descriptor)
-        return list(seen.items())
+        # All of it behind one descriptor: the loop has to take up and put down only that one.
+        with select.epoll() as gate:
+            try:
+                for descriptor, event in watched:
+                    gate.register(descriptor, event)
+                loop.add_reader(gate.fileno(), _finish, first)
+                await first
+                happened = {descriptor for descriptor, _ in gate.poll(0)}
+            finally:
+                loop.remove_reader(gate.fileno())
+                if timer is not None:
+                    timer.cancel()
+        return [pair for pair in watched if pair[0] in happened]
 
     async def blocking(self, work: Callable[[], T]) -> T:
         import asyncio  # noqa: PLC0415 - as above
