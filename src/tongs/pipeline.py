@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 from tongs.core.annotations import Any
-from tongs.core.approval import ApprovalRequest
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, bound_to
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
@@ -42,10 +43,11 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         if tool.requires:
             # Before anybody is asked: there is no point in allowing what cannot run here.
             await parts.require(tool, door.waiter)
-        asked = call
+        asked, response = call, None
         if verdict.decision is Decision.ASK:
-            call = await approve(call, tool, verdict, allowance, parts, door)
+            call, response = await approve(call, tool, verdict, allowance, parts, door)
             parts.confirm(tool)
+        parts.audit.began(_recorded(call, allowance), tool, verdict, allowance, response)
         started = True
         result = await execute(call, tool, allowance, parts, door)
         if call is not asked:
@@ -94,11 +96,13 @@ def decide(call: ToolCall, tool: Tool, parts: Parts) -> Verdict:
 
 async def approve(
     call: ToolCall, tool: Tool, verdict: Verdict, allowance: Allowance, parts: Parts, door: Door
-) -> ToolCall:
+) -> tuple[ToolCall, ApprovalResponse]:
     """Step 4. Edited arguments go back through steps 2 and 3, once; no answer is a denial."""
-    response = None
-    if door.approver is not None:
-        response = await door.approver(_request(call, tool, verdict, allowance, parts))
+    request = _request(call, tool, verdict, allowance, parts)
+    response = parts.memory.recall(request)
+    if response is None:
+        parts.audit.asked(_recorded(call, allowance), tool, request)
+        response = None if door.approver is None else await door.approver(request)
     if response is None:
         raise ToolError(
             ErrorCode.APPROVAL_DENIED,
@@ -107,6 +111,12 @@ async def approve(
             blocked_by=BlockedBy.APPROVAL,
             hint=_how_to_approve(call, tool),
         )
+    if response.approved and response.modified_args is not None:
+        call = replace(call, arguments=parts.validate(tool, response.modified_args))
+        decide(call, tool, parts)
+    parts.audit.answered(_recorded(call, allowance), tool, response)
+    if response.remember is not None:
+        parts.memory.remember(request, response)
     if not response.approved:
         raise ToolError(
             ErrorCode.APPROVAL_DENIED,
@@ -115,11 +125,7 @@ async def approve(
             details={"rule": verdict.rule, "reason": response.reason},
             blocked_by=BlockedBy.APPROVAL,
         )
-    if response.modified_args is not None:
-        call = replace(call, arguments=parts.validate(tool, response.modified_args))
-        decide(call, tool, parts)
-    parts.audit.approved(call, tool, response)
-    return call
+    return call, response
 
 
 async def execute(
@@ -174,11 +180,16 @@ def record(
     started: bool,
 ) -> Sequence[str]:
     """Step 7. Also for a call that steps 1 to 4 stopped."""
+    return parts.audit.ended(_recorded(call, allowance), tool, result, started=started)
+
+
+def _recorded(call: ToolCall, allowance: Allowance | None) -> ToolCall:
+    """The call as it may be written down: a secret in its arguments is none of the record's."""
     secrets = () if allowance is None else tuple(allowance.secrets.values())
-    if secrets:
-        arguments = {str(k): redacted_data(v, secrets) for k, v in call.arguments.items()}
-        call = replace(call, arguments=arguments)
-    return parts.audit.ended(call, tool, result, started=started)
+    if not secrets:
+        return call
+    arguments = {str(k): redacted_data(v, secrets) for k, v in call.arguments.items()}
+    return replace(call, arguments=arguments)
 
 
 def _checked_output(result: ToolResult, schema: Mapping[str, Any]) -> ToolResult:
@@ -199,6 +210,8 @@ def _nested(
 ) -> Invoke:
     """The one way a tool calls another: the same pipeline, under the outer call's permissions."""
 
+    numbers = count(1)
+
     async def invoke(name: str, arguments: Mapping[str, Any], stdin: bytes) -> ToolResult:
         caller = Caller(
             kind=CallerKind.TOOL,
@@ -209,7 +222,7 @@ def _nested(
             bound=replace(allowance.bound, timeout=None),
             agreed=call.caller.agreed,
         )
-        inner = ToolCall(call.id, name, arguments, caller, stdin)
+        inner = ToolCall(f"{call.id}.{next(numbers)}", name, arguments, caller, stdin, call.id)
         helper = tool.helpers.get(name)
         finder = parts if helper is None else replace(parts, find=lambda _call, _scope: helper)
         within = replace(door, timeout=None, scope=Scope.ANY, deadline=deadline)
@@ -236,6 +249,10 @@ def _request(
         ),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
+        digest=bound_to(tool, call.arguments, allowance.permissions),
+        definition=tool.origin.digest,
+        tags=tool.tags,
+        project=tool.origin.project or world.place.root,
     )
 
 

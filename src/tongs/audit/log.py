@@ -18,8 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from tongs.core.annotations import Any
-from tongs.core.approval import ApprovalResponse
+from tongs.core.approval import ApprovalRequest, ApprovalResponse
 from tongs.core.call import ToolCall
+from tongs.core.decision import Verdict
+from tongs.core.parts import Allowance
 from tongs.core.permissions import Permissions
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
@@ -62,7 +64,19 @@ class AuditLog:
     def trusted(self, name: str, approver: str, digest: str) -> None:
         self._append("TOOL_TRUSTED", name=name, approver=approver, digest=digest)
 
-    def approved(self, call: ToolCall, tool: Tool, response: ApprovalResponse) -> None:
+    def asked(self, call: ToolCall, tool: Tool, request: ApprovalRequest) -> None:
+        self._append(
+            "APPROVAL_REQUESTED",
+            name=tool.name,
+            caller=call.caller.name,
+            rule=request.rule,
+            call=call.id,
+        )
+
+    def answered(self, call: ToolCall, tool: Tool, response: ApprovalResponse) -> None:
+        """A denial is recorded where the call ends."""
+        if not response.approved:
+            return
         edited = dict(response.modified_args) if response.modified_args is not None else None
         self._append(
             "TOOL_APPROVED",
@@ -71,6 +85,16 @@ class AuditLog:
             call=call.id,
             modified=edited,
         )
+
+    def began(
+        self,
+        call: ToolCall,
+        tool: Tool,
+        verdict: Verdict,
+        allowance: Allowance,
+        response: ApprovalResponse | None,
+    ) -> None:
+        """The readable log tells of a call when it has ended."""
 
     def ended(
         self, call: ToolCall, tool: Tool | None, result: ToolResult, *, started: bool

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from enum import StrEnum
 
 from tongs.core.annotations import Any, Protocol
 from tongs.core.call import Caller
+from tongs.core.digest import digest_of
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass, field
+from tongs.core.tool import Tool
+
+
+class Span(StrEnum):
+    """For whom a remembered decision holds: until this process ends, in one project, everywhere."""
+
+    SESSION = "session"
+    PROJECT = "project"
+    USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +38,26 @@ class ApprovalRequest:
     not_enforced: tuple[str, ...] = ()
     raw_parameters: tuple[str, ...] = ()
     input_schema: Mapping[str, Any] = field(default_factory=dict)
+    # The very thing that is approved: `bound_to` of tool, arguments and permissions.
+    digest: str = ""
+    # Of the definition alone.
+    definition: str = ""
+    tags: tuple[str, ...] = ()
+    # The project the call belongs to: its real path.
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """What the person wants from now on: the answer holds for every call that `when` matches.
+
+    `when` is written as in a rule of the config.
+    """
+
+    when: Mapping[str, Any]
+    span: Span = Span.SESSION
+    # The moment it ends, as 2026-11-15T18:00:00Z; empty: never.
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +66,18 @@ class ApprovalResponse:
     modified_args: Mapping[str, Any] | None = None
     approver: str = ""
     reason: str = ""
+    remember: Remember | None = None
+    # Under which it is kept, where it outlives the process.
+    id: str = ""
 
 
 class Approver(Protocol):
     """Asks whoever decides. Answers None when nobody can be reached: the call is then denied."""
 
     async def __call__(self, request: ApprovalRequest) -> ApprovalResponse | None: ...
+
+
+def bound_to(tool: Tool, arguments: Mapping[str, Any], permissions: Permissions) -> str:
+    """What an approval holds for: this definition, these arguments, these permissions."""
+    thing = [tool.qualified_name, tool.origin.digest, arguments, permissions.to_wire()]
+    return digest_of(json.dumps(thing, sort_keys=True, default=str).encode())

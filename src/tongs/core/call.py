@@ -43,3 +43,5 @@ class ToolCall:
     caller: Caller = field(default_factory=Caller)
     # Standard input for a tool whose definition gives it none.
     input: bytes = b""
+    # The id of the call that this one is part of.
+    parent: str = ""

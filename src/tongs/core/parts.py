@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from tongs.core.annotations import Any, Protocol, TypeAlias
-from tongs.core.approval import ApprovalResponse, Approver
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import ToolCall
 from tongs.core.decision import Verdict
 from tongs.core.errors import ToolError
@@ -18,9 +18,25 @@ from tongs.core.tool import Tool
 
 
 class Audit(Protocol):
-    """Keeps what happened. Each method appends one record and never raises."""
+    """Keeps what happened: each method appends one record, the arguments without their secrets.
 
-    def approved(self, call: ToolCall, tool: Tool, response: ApprovalResponse) -> None: ...
+    `asked`, `answered` and `began` raise ToolError where the record cannot be kept: what must be
+    recorded and cannot be does not happen.
+    """
+
+    def asked(self, call: ToolCall, tool: Tool, request: ApprovalRequest) -> None: ...
+
+    def answered(self, call: ToolCall, tool: Tool, response: ApprovalResponse) -> None: ...
+
+    def began(
+        self,
+        call: ToolCall,
+        tool: Tool,
+        verdict: Verdict,
+        allowance: Allowance,
+        response: ApprovalResponse | None,
+    ) -> None:
+        """The call is about to run, and why it may; nothing of it has run yet."""
 
     def ended(
         self, call: ToolCall, tool: Tool | None, result: ToolResult, *, started: bool
@@ -47,6 +63,26 @@ class Allowance:
 Decide: TypeAlias = Callable[[ToolCall, Tool], Verdict]
 
 
+class Memory(Protocol):
+    """What the person decided once and wants to be held to."""
+
+    def recall(self, request: ApprovalRequest) -> ApprovalResponse | None:
+        """The answer given before, where it holds for this very question."""
+
+    def remember(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
+        """Keep an answer whose `remember` says for what it holds."""
+
+
+class Forgetful:
+    """Asks every time."""
+
+    def recall(self, request: ApprovalRequest) -> ApprovalResponse | None:
+        return None
+
+    def remember(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
+        """Nothing is kept."""
+
+
 async def _nothing_required(tool: Tool, waiter: Waiter) -> None:
     """For a pipeline whose tools need nothing to be installed."""
 
@@ -70,6 +106,7 @@ class Parts:
     enforcement: str = "strict"
     # Raises ToolError where something is not installed that the tool requires.
     require: Callable[[Tool, Waiter], Awaitable[None]] = _nothing_required
+    memory: Memory = field(default_factory=Forgetful)
 
 
 @dataclass(frozen=True, slots=True)

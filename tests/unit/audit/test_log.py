@@ -29,7 +29,7 @@ def test_lines_have_the_form_of_the_seed(tmp_path: Path) -> None:
     log = AuditLog([str(tmp_path / "audit" / "tools.log")])
 
     log.created("weather", "claude", Permissions(network=True))
-    log.approved(CALL, TOOL, ApprovalResponse(approved=True, approver="user"))
+    log.answered(CALL, TOOL, ApprovalResponse(approved=True, approver="user"))
     log.ended(CALL, TOOL, ToolResult(), started=True)
     log.close()
 
