@@ -6,12 +6,13 @@ never raises: whatever stops a call, the answer is a `ToolResult` and there is a
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from itertools import count
 
 from tongs.core.annotations import Any
-from tongs.core.approval import ApprovalRequest, ApprovalResponse, bound_to
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, FileChange, bound_to
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
@@ -48,11 +49,14 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
             call, response = await approve(call, tool, verdict, allowance, parts, door)
             parts.confirm(tool)
         parts.audit.began(_recorded(call, allowance), tool, verdict, allowance, response)
+        if response is not None:
+            # After the record, before anything runs: a crash loses no approval up to here, and
+            # from here on it can never be used again.
+            parts.spend(response)
         started = True
         result = await execute(call, tool, allowance, parts, door)
         if call is not asked:
-            said = {**result.metadata, "modifiedArguments": dict(call.arguments)}
-            result = replace(result, metadata=said)
+            result = _told_of_edit(result, call, response)
     except ToolError as error:
         result = ToolResult(error=error)
     except KeyboardInterrupt:
@@ -253,7 +257,16 @@ def _request(
         definition=tool.origin.digest,
         tags=tool.tags,
         project=tool.origin.project or world.place.root,
+        changes=_changes(tool, call.arguments, world, parts),
     )
+
+
+def _changes(
+    tool: Tool, arguments: Mapping[str, Any], world: World, parts: Parts
+) -> tuple[FileChange, ...]:
+    """What the call would make of files, from an executor that can tell beforehand."""
+    tell = getattr(parts.executors[tool.executor], "changes", None)
+    return () if tell is None else tuple(tell(tool, arguments, world))
 
 
 def _sandbox(tool: Tool, parts: Parts) -> Sandbox:
@@ -272,6 +285,17 @@ def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> P
         enforcement=allowance.bound.enforcement,
         programs=tool.programs,
     )
+
+
+def _told_of_edit(
+    result: ToolResult, call: ToolCall, response: ApprovalResponse | None
+) -> ToolResult:
+    """Whoever made the call must know that another one ran: a model reads warnings as text."""
+    who = response.approver if response is not None and response.approver else "the person"
+    ran = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
+    warning = f"{who} changed the arguments before allowing it; it ran with {ran}"
+    said = {**result.metadata, "modifiedArguments": dict(call.arguments)}
+    return replace(result, warnings=(*result.warnings, warning), metadata=said)
 
 
 def _with_walls(result: ToolResult, session: Session, enforcement: str) -> ToolResult:

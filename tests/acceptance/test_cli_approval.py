@@ -13,7 +13,7 @@ TEXT = (
     "parameters:\n  WHO: {}\n  CMD: {default: ''}\n  N: {type: integer, default: 1}\n"
     "approval: {required: true, reason: it is loud}\npermissions: {fs: {read: [.]}}\n"
 )
-QUESTION = "[a]llow once  [e]dit  [d]eny: "
+QUESTION = "[a]llow once  [e]dit  [A]lways  [N]ever  [d]eny  [?]: "
 
 
 def test_the_question_shows_the_command_and_the_permissions(place: Place, screen: Show) -> None:

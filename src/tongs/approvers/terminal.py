@@ -1,27 +1,47 @@
-"""Asks the person at the terminal: shows what will really run, takes allow, edit or deny.
+"""Asks the person at the terminal: shows what will really run, and takes one of a few answers.
 
 `Terminal` is the pair of streams a person reads and types at, `TerminalApprover` the Approver that
 uses it. Everything a stranger wrote is shown with its hidden characters written out.
 """
 
-# ruff: noqa: PLC0415 - prompt_toolkit is large, and only editing needs it
-
 from __future__ import annotations
 
-import json
 import os
+import select
 import sys
 import termios
-from collections.abc import Mapping
+from collections.abc import Callable
 
-from tongs.config.terminal import is_dumb
-from tongs.core.annotations import Any, TextIO
-from tongs.core.approval import ApprovalRequest, ApprovalResponse
-from tongs.core.permissions import Permissions
+from tongs.approvers.terminal_editing import EditText, edit, edit_outside
+from tongs.approvers.terminal_question import description, is_cut
+from tongs.approvers.terminal_scope import chosen
+from tongs.core.annotations import TextIO
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, Settled
 from tongs.core.record import dataclass
 from tongs.output import visible
 
-_QUESTION = "[a]llow once  [e]dit  [d]eny: "
+# Between two looks at whether somebody else has answered.
+_PAUSE = 0.2
+
+_QUESTION = "[a]llow once  [e]dit  [A]lways  [N]ever  [d]eny  [?]: "
+_HELP = """\
+a         allow this call, this once
+e         edit the arguments here first; E in your own editor ($VISUAL or $EDITOR)
+A         allow this and calls like it from now on: you choose which, where, and until when
+N         never allow this or calls like it: you choose as with A
+d [WHY]   deny this call; the reason goes back to whoever made it
+v         show everything, however long it is
+What you remember with A and N: tongs approvals list, tongs approvals revoke ID"""
+_ELSEWHERE = "answered elsewhere, or no longer asked"
+
+
+class Withdrawn(Exception):
+    """The question has found its answer elsewhere."""
+
+
+def never_settled() -> bool:
+    """For a question that nobody else can answer."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +50,8 @@ class Terminal:
 
     reader: TextIO
     writer: TextIO
+    # Who is asked here is told so by `Withdrawn`.
+    settled: Settled = never_settled
 
     @staticmethod
     def reach(stdin: TextIO | None = None, stderr: TextIO | None = None) -> Terminal | None:
@@ -55,6 +77,8 @@ class Terminal:
         self._forget_typed_ahead()
         self.writer.write(question)
         self.writer.flush()
+        if self.settled is not never_settled:
+            self._wait_for_line()
         answer = self.reader.readline()
         if not answer:
             self.writer.write("\n")
@@ -66,6 +90,12 @@ class Terminal:
         answer = self.ask(f"{question} [y/N] ")
         return answer is not None and answer.lower() in ("y", "yes")
 
+    def _wait_for_line(self) -> None:
+        while not select.select([self.reader], [], [], _PAUSE)[0]:
+            if self.settled():
+                self.writer.write("\n")
+                raise Withdrawn
+
     def _forget_typed_ahead(self) -> None:
         # What was typed or pasted before the question was there cannot be an answer to it.
         try:
@@ -75,161 +105,84 @@ class Terminal:
 
 
 class TerminalApprover:
-    """Blocks until the person has answered. Nobody there means no answer: None."""
+    """Blocks until the person has answered. Nobody there means no answer: None.
 
-    def __init__(self, terminal: Terminal | None = None) -> None:
+    `editor` opens a text in the person's own editor.
+    """
+
+    def __init__(
+        self,
+        terminal: Terminal | None = None,
+        editor: EditText | None = None,
+        note: Callable[[], str] = str,
+    ) -> None:
         self._terminal = terminal
+        self._editor = editor
+        # Said below the question: how else it can be answered.
+        self._note = note
 
     async def __call__(self, request: ApprovalRequest) -> ApprovalResponse | None:
+        return self.ask(request, never_settled)
+
+    def ask(self, request: ApprovalRequest, settled: Settled) -> ApprovalResponse | None:
         terminal = self._terminal or Terminal.reach()
         if terminal is None:
             return None
+        terminal = Terminal(terminal.reader, terminal.writer, settled)
         terminal.show(description(request))
+        if note := self._note():
+            terminal.show(note)
+        try:
+            return self._answer(terminal, request)
+        except Withdrawn:
+            terminal.show(_ELSEWHERE)
+            return None
+
+    def _answer(self, terminal: Terminal, request: ApprovalRequest) -> ApprovalResponse:
         while True:
             answer = terminal.ask(_QUESTION)
             if answer is None:
                 return _denied("the input was closed")
-            match answer[:1]:
-                case "a":
-                    return ApprovalResponse(approved=True, approver="terminal")
-                case "d":
-                    return _denied(answer[1:].strip() or terminal.ask("why (optional): ") or "")
-                case "e":
-                    edited = edit(terminal, request.args)
-                    if edited is not None:
-                        return ApprovalResponse(
-                            approved=True, modified_args=edited, approver="terminal"
-                        )
+            if answer[:1] == "d":
+                return _denied(answer[1:].strip() or terminal.ask("why (optional): ") or "")
+            response = None
+            match answer:
+                case "a" | "allow":
+                    response = ApprovalResponse(approved=True, approver="terminal")
+                case "e" | "E":
+                    response = self._edited(terminal, request, outside=answer == "E")
+                case "A" | "N":
+                    response = _remembered(terminal, request, approved=answer == "A")
+                case "v":
+                    terminal.show(description(request, whole=True))
+                case "?":
+                    terminal.show(_HELP)
                 case _:
-                    terminal.show("please answer a, e or d")
+                    more = ", v" if is_cut(request) else ""
+                    terminal.show(f"please answer a, e, A, N, d{more} or ?")
+            if response is not None:
+                return response
 
-
-def description(request: ApprovalRequest) -> str:
-    """What the person has to know, as in `deploy wants to run (asked by: …, rule: …)`."""
-    rule = f", rule: {request.rule}" if request.rule else ""
-    lines = [f"{request.tool} wants to run (asked by: {request.caller.name}{rule})"]
-    if request.reason:
-        lines.append(f"reason: {request.reason}")
-    lines += [f"  | {line}" for line in request.preview.splitlines()]
-    lines += _arguments(request)
-    lines.append(permissions_line(request.permissions))
-    if request.not_enforced:
-        lines.append(f"not enforced here: {', '.join(request.not_enforced)}")
-    # A reason or a path may hold newlines: none may look like a line, or a question, of ours.
-    return "\n".join(" ".join(line.splitlines()) for line in lines)
-
-
-def permissions_line(permissions: Permissions) -> str:
-    """`network: off   reads: .   writes: none   secrets: none`."""
-    network = permissions.network
-    if isinstance(network, bool):
-        reach = "on" if network else "off"
-    else:
-        reach = ", ".join(network) or "off"
-    secrets = ", ".join(secret.name for secret in permissions.secrets)
-    return "   ".join(
-        (
-            f"network: {reach}",
-            f"reads: {', '.join(permissions.read) or 'none'}",
-            f"writes: {', '.join(permissions.write) or 'none'}",
-            f"secrets: {secrets or 'none'}",
-        )
-    )
-
-
-def _arguments(request: ApprovalRequest) -> list[str]:
-    size = max(map(len, request.args), default=0)
-    lines = []
-    for name, value in request.args.items():
-        raw = "   RAW: inserted as code" if name in request.raw_parameters else ""
-        lines.append(f"  {name:<{size}}  {as_json(value)}{raw}")
-    return lines
-
-
-def as_json(value: Any, *, indent: int | None = None) -> str:
-    """JSON in which letters stay readable and every hidden character is an escape."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
-    if text.isascii():
-        return text.replace("\x7f", "\\u007f")
-    return "".join(
-        character
-        if character == "\n" or visible(character) == character
-        else json.dumps(character)[1:-1]
-        for character in text
-    )
-
-
-def edit(terminal: Terminal, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments as the person wants them; None when they gave up editing.
-
-    Text that is no JSON object is said and edited again; whether it fits the tool is for the
-    pipeline to check.
-    """
-    text = as_json(dict(arguments), indent=2)
-    while True:
-        edited = _edit_text(terminal, text)
-        if edited is None:
+    def _edited(
+        self, terminal: Terminal, request: ApprovalRequest, *, outside: bool
+    ) -> ApprovalResponse | None:
+        if outside:
+            arguments = edit_outside(terminal, request.args, self._editor)
+        else:
+            arguments = edit(terminal, request.args)
+        if arguments is None:
             return None
-        text = edited
-        try:
-            value = json.loads(text)
-        except ValueError as error:
-            terminal.show(f"this is no JSON: {error}")
-            continue
-        if isinstance(value, dict):
-            return value
-        terminal.show("the arguments must be one JSON object: {…}")
+        return ApprovalResponse(approved=True, modified_args=arguments, approver="terminal")
 
 
-def _edit_text(terminal: Terminal, text: str) -> str | None:
-    if is_dumb():
-        return _retype(terminal, text)
-    try:
-        import prompt_toolkit  # noqa: F401 - only to see whether it is there
-    except ImportError:
-        return _retype(terminal, text)
-    return _edit_in_place(terminal, text)
-
-
-def _edit_in_place(terminal: Terminal, text: str) -> str | None:
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.input import create_input
-    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-    from prompt_toolkit.output import create_output
-
-    keys = KeyBindings()
-
-    @keys.add("c-s")
-    def _accept(event: KeyPressEvent) -> None:
-        event.current_buffer.validate_and_handle()
-
-    session: PromptSession[str] = PromptSession(
-        input=create_input(terminal.reader),
-        output=create_output(terminal.writer),
-        key_bindings=keys,
-        multiline=True,
-        bottom_toolbar="Ctrl-S: run with these arguments   Ctrl-C: back",
-    )
-    try:
-        return session.prompt("", default=text, in_thread=_loop_is_running())
-    except (EOFError, KeyboardInterrupt):
+def _remembered(
+    terminal: Terminal, request: ApprovalRequest, *, approved: bool
+) -> ApprovalResponse | None:
+    remember = chosen(terminal, request, approved=approved)
+    if remember is None:
         return None
-
-
-def _retype(terminal: Terminal, text: str) -> str | None:
-    """Without cursor movement: show the arguments, take the new ones on one line."""
-    terminal.show(text)
-    return terminal.ask("new arguments as JSON on one line (empty: back): ") or None
-
-
-def _loop_is_running() -> bool:
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    why = "" if approved else terminal.ask("why (optional): ") or ""
+    return ApprovalResponse(approved, approver="terminal", reason=why, remember=remember)
 
 
 def _denied(reason: str) -> ApprovalResponse:

@@ -21,6 +21,19 @@ SAMPLE = """\
   # The most that a tool created by an agent may be given.
 #  max_permissions: {network: false, fs: {read: ["."], write: []}, secrets: []}
 
+# Who is asked besides the person at the terminal, and for how long.
+#approvals:
+  # How long a call waits for an answer: tongs approvals pending, approve, deny.
+#  wait: 10m
+  # A program of your own that gets the request as JSON and answers {"approved": true}.
+#  command: [/usr/local/bin/decide]
+  # A server that does the same. env:NAME and file:PATH stand for values kept elsewhere.
+#  webhook:
+#    url: https://approvals.example.org/ask
+#    headers: {Authorization: env:APPROVALS_TOKEN}
+  # How long the program or the server has.
+#  timeout: 60s
+
 # Defaults for all tools. A tool may say otherwise.
 #limits: {memory: 2GiB, processes: 256, file_size: 1GiB, open_files: 1024, output: 1MiB}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tongs.config.named import Voice
-from tongs.config.settings import Ceiling, CustomTools, Settings
+from tongs.config.settings import Approvals, Ceiling, CustomTools, Settings, Webhook
 from tongs.config.voices import Voices
 from tongs.core.annotations import Any
 from tongs.core.errors import Problem, Severity
@@ -25,6 +25,7 @@ _LOOSENING: tuple[PathTuple, ...] = (
     ("models",),
     ("interpreters",),
     ("web",),
+    ("approvals",),
 )
 
 
@@ -68,6 +69,7 @@ class Merger:
             interpreters={**before.interpreters, **(data.get("interpreters") or {})},
             limits=before.limits.replaced(limits(data.get("limits") or {})),
             custom_tools=_customised(before.custom_tools, data.get("custom_tools") or {}),
+            approvals=_approvals(before.approvals, data.get("approvals") or {}),
             tools={
                 **before.tools,
                 **{
@@ -225,6 +227,18 @@ def _customised(before: CustomTools, written: Mapping[str, Any]) -> CustomTools:
     }
     plain = {name: readers.get(name, _same)(value) for name, value in written.items()}
     return replace(before, **plain)
+
+
+def _approvals(before: Approvals, written: Mapping[str, Any]) -> Approvals:
+    changes: dict[str, Any] = {
+        name: duration(written[name]) for name in ("wait", "timeout") if name in written
+    }
+    if "command" in written:
+        changes["command"] = tuple(written["command"])
+    if "webhook" in written:
+        webhook = written["webhook"]
+        changes["webhook"] = Webhook(webhook["url"], webhook.get("headers") or {})
+    return replace(before, **changes)
 
 
 def _same(value: Any) -> Any:

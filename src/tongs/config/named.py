@@ -26,7 +26,7 @@ SCHEMA = "named"
 
 # The keys of config.yml that are settings here, too; every other key is a value.
 SETTINGS = (
-    *("security", "custom_tools", "mcp", "limits", "store", "models"),
+    *("security", "approvals", "custom_tools", "mcp", "limits", "store", "models"),
     *("interpreters", "tools", "web"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")

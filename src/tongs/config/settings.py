@@ -47,6 +47,31 @@ class CustomTools:
 
 
 @dataclass(frozen=True, slots=True)
+class Webhook:
+    """A server that approves. Values of headers may be references, as `env:NAME`."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """Who is asked besides the person at the terminal, and how long for (`approvals`)."""
+
+    # Seconds that a call waits for an answer; None: only as long as somebody is being asked.
+    wait: float | None = None
+    # A program of the person's own that decides.
+    command: tuple[str, ...] = ()
+    webhook: Webhook | None = None
+    # Seconds that the program or the server has for its answer.
+    timeout: float = 60.0
+
+    @property
+    def configured(self) -> bool:
+        return self.wait is not None or bool(self.command) or self.webhook is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     interpreters: Mapping[str, str] = field(default_factory=dict)
     auto_approve: tuple[str, ...] = ()
@@ -58,6 +83,7 @@ class Settings:
     tools: Mapping[str, Grants] = field(default_factory=dict)
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     custom_tools: CustomTools = field(default_factory=CustomTools)
+    approvals: Approvals = field(default_factory=Approvals)
     ceilings: tuple[Ceiling, ...] = ()
     # What an untrusted project file asked for and did not get.
     ignored: tuple[Problem, ...] = ()

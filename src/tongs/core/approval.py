@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from tongs.core.annotations import Any, Protocol
+from tongs.core.annotations import Any, Protocol, TypeAlias
 from tongs.core.call import Caller
 from tongs.core.digest import digest_of
 from tongs.core.permissions import Permissions
@@ -20,6 +20,15 @@ class Span(StrEnum):
     SESSION = "session"
     PROJECT = "project"
     USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What a call would make of one file; a side is None where there is no file."""
+
+    path: str
+    before: str | None = None
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,8 @@ class ApprovalRequest:
     tags: tuple[str, ...] = ()
     # The project the call belongs to: its real path.
     project: str = ""
+    # The files it would write, where its executor can tell.
+    changes: tuple[FileChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,49 @@ class Approver(Protocol):
     """Asks whoever decides. Answers None when nobody can be reached: the call is then denied."""
 
     async def __call__(self, request: ApprovalRequest) -> ApprovalResponse | None: ...
+
+
+# Whether a question has found its answer elsewhere, so that nobody need be asked any more.
+Settled: TypeAlias = Callable[[], bool]
+
+
+class Voice(Protocol):
+    """One of several who are asked at once, each in a thread of its own."""
+
+    def ask(self, request: ApprovalRequest, settled: Settled) -> ApprovalResponse | None:
+        """Block for the answer; None where there is none, and soon after `settled` is true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request that is kept until it is answered."""
+
+    id: str
+    request: ApprovalRequest
+    # Seconds since the epoch.
+    asked: float
+    expires: float
+    # Whether a call waits for the answer now; else the same call has to be made again.
+    awaited: bool
+    is_open: bool = True
+
+
+class ApprovalQueue(Protocol):
+    """Questions and answers that outlive this process. Exactly one answer to each wins."""
+
+    def ask(self, request: ApprovalRequest, seconds: float, *, awaited: bool) -> Question:
+        """The question of this very call, made earlier and still good, or a new one."""
+
+    def answer(self, question: str, response: ApprovalResponse) -> bool:
+        """Whether this answer is the one that counts."""
+
+    def withdraw(self, question: str) -> bool:
+        """Whether there was no answer yet, so that none can come any more."""
+
+    def is_open(self, question: str) -> bool: ...
+
+    def take(self, question: str) -> ApprovalResponse | None:
+        """The answer, for whoever is about to act on it; an approval is given to one only."""
 
 
 def bound_to(tool: Tool, arguments: Mapping[str, Any], permissions: Permissions) -> str:

@@ -303,7 +303,9 @@ class OwnWalls:
 class Executor(Protocol):
     """Carries out one kind of tool.
 
-    One that starts no process, and so needs no sandbox, names what it holds itself in `walls`.
+    One that starts no process, and so needs no sandbox, names what it holds itself in `walls`. One
+    that writes files it can tell beforehand has `changes(tool, arguments, world)`, which gives the
+    `FileChange`s that whoever approves is shown as a difference.
     """
 
     def preview(self, tool: Tool, arguments: Mapping[str, Any], world: World) -> str:

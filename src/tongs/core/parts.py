@@ -107,6 +107,8 @@ class Parts:
     # Raises ToolError where something is not installed that the tool requires.
     require: Callable[[Tool, Waiter], Awaitable[None]] = _nothing_required
     memory: Memory = field(default_factory=Forgetful)
+    # Uses an approval up, right before anything runs; raises ToolError if another call has.
+    spend: Callable[[ApprovalResponse], None] = lambda response: None
 
 
 @dataclass(frozen=True, slots=True)

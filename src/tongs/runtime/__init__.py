@@ -25,9 +25,11 @@ from tongs.core.tool import Tool
 from tongs.pipeline import run
 from tongs.policy.rules import Rule, default_rules
 from tongs.registry import Entry, ToolRegistry
+from tongs.runtime.approving import Approving
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
+from tongs.runtime.remembering import Remembering
 from tongs.runtime.settings_files import SettingsFiles
 from tongs.runtime.shapes import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
@@ -37,6 +39,7 @@ from tongs.store.log import Log
 from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
+    from tongs.runtime.approvals import ApprovalDesk
     from tongs.runtime.requirements import Lack
 
 
@@ -58,6 +61,7 @@ class Runtime:
     _parts: Parts
     _catalogue: Catalogue
     _approver: Approver | None
+    _approving: Approving
 
     @staticmethod
     def open(  # noqa: PLR0913 - keywords, each with a default
@@ -107,19 +111,48 @@ class Runtime:
         )
         registry = ToolRegistry(catalogue.find)
         audit = AuditLog(_audit_files(places), lambda message: log.write("warning", message))
+        memory = Remembering(places.state, places.cwd, places.root, Documents(cache).data)
+        approving = Approving(places, settings, host, memory)
         engine = default_rules(
-            (*settings.auto_approve, *auto_approve), (*settings.auto_deny, *auto_deny), rules
+            (*settings.auto_approve, *auto_approve),
+            (*settings.auto_deny, *auto_deny),
+            (memory, *rules),
         )
         wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
         sandbox = wiring.sandbox(single_thread=single_thread)
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
         )
-        parts = replace(wiring.parts(engine.decide, sandbox, audit), confirm=catalogue.confirm)
+        parts = replace(
+            wiring.parts(engine.decide, sandbox, audit),
+            confirm=catalogue.confirm,
+            memory=memory,
+            spend=approving.spend,
+        )
         definitions = Definitions(places, catalogue, trust, audit)
         return Runtime(
-            places, settings, registry, definitions, files, audit, log, parts, catalogue, approver
+            places=places,
+            settings=settings,
+            registry=registry,
+            definitions=definitions,
+            settings_files=files,
+            audit=audit,
+            log=log,
+            _parts=parts,
+            _catalogue=catalogue,
+            _approver=approver,
+            _approving=approving,
         )
+
+    @property
+    def approvals(self) -> ApprovalDesk:
+        """What waits for an answer, and what the person decided once."""
+        return self._approving.desk
+
+    @property
+    def approving(self) -> Approving:
+        """For surfaces that have a person to ask."""
+        return self._approving
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
         """Every definition of the scope, usable or not, by name and lookup order."""
@@ -231,7 +264,10 @@ class Runtime:
         self.close()
 
     def _door(self, waiter: Waiter, approver: Approver | None) -> Door:
-        return Door(waiter=waiter, approver=approver or self._approver)
+        approver = approver or self._approver
+        if approver is None and self.settings.approvals.configured:
+            approver = self._approving.approver(waiter)
+        return Door(waiter=waiter, approver=approver)
 
     def _preview(self, call: ToolCall, tool: Tool) -> str:
         world = self._bare_world(tool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
+from tongs.core.annotations import Any
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.record import replace
@@ -72,6 +73,16 @@ class Documents:
     def foreign(self, path: str) -> Document:
         """A file of another system, as it is."""
         return self._settings(path, "foreign")
+
+    def data(self, data: bytes, path: str) -> Any:
+        """The data of a file of our own, which whoever asks for it checks."""
+        try:
+            document = self.parsed(data, path, "data")
+        except DefinitionInvalid as invalid:
+            raise invalid.as_tool_error(path) from None
+        if not document.checked:
+            self.keep(document, "data")
+        return document.data
 
     def _settings(self, path: str, schema: str) -> Document:
         try:

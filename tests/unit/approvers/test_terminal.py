@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from tests.screen import Screen
 
-from tongs.approvers.terminal import Terminal, as_json, description, permissions_line
+from tongs.approvers.terminal import Terminal
+from tongs.approvers.terminal_question import as_json, description, permissions_line
 from tongs.core.approval import ApprovalRequest
 from tongs.core.permissions import Permissions, Secret
 
 ASKING = str(Path(__file__).with_name("asking.py"))
-QUESTION = "[a]llow once  [e]dit  [d]eny: "
+QUESTION = "[a]llow once  [e]dit  [A]lways  [N]ever  [d]eny  [?]: "
 
 Ask = Callable[..., Screen]
 
@@ -94,10 +95,10 @@ def test_a_denial_can_give_its_reason(ask: Ask, answer_file: Path) -> None:
 
 def test_only_an_answer_is_an_answer(ask: Ask, answer_file: Path) -> None:
     screen = ask()
-    for typed in ("\n", "y\n", "A\n", " x\n"):
+    for typed in ("\n", "y\n", "aye\n", " x\n"):
         screen.wait_for(QUESTION)
         screen.type(typed)
-        screen.wait_for("please answer a, e or d")
+        screen.wait_for("please answer a, e, A, N, d or ?")
     screen.wait_for(QUESTION)
     screen.type("d no\n")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tongs.approvers.terminal import as_json, permissions_line
+from tongs.approvers.terminal_question import as_json, permissions_line
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.tool import Tool, Trust
 from tongs.surfaces.cli.failure import result_json

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver, Question
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.errors import ToolError
 from tongs.core.permissions import Grants
@@ -36,6 +36,7 @@ def options(parser: Parser) -> None:
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--timeout", metavar="MILLISECONDS")
     parser.add_argument("--yes", action="store_true")
+    parser.add_argument("--wait", metavar="DURATION")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--no-stream", action="store_true")
     add_scope_options(parser, default="any")
@@ -48,6 +49,7 @@ def run(invocation: Invocation) -> int:
     if options.stdin and options.input_json == "-":
         raise UsageError("tool run: --stdin and --input-json - cannot both read standard input")
     timeout = timeout_of(options.timeout)
+    wait = wait_of(options.wait)
     live = None
     try:
         tool = _trusted(invocation, _found(invocation))
@@ -61,7 +63,8 @@ def run(invocation: Invocation) -> int:
                 stream=_may_stream(invocation, tool),
                 every_step=options.verbose > 0 and not options.json,
             )
-            result = _run(invocation, tool, call, live, timeout)
+            approver = _approver(invocation, live, wait)
+            result = _run(invocation, tool, call, live, timeout, approver)
     except ToolError as error:
         result = ToolResult(error=error)
     _show(invocation, result, live)
@@ -74,6 +77,18 @@ def timeout_of(text: str | None) -> float | None:
     from tongs.authoring.definition import milliseconds
 
     return milliseconds(text) / 1000
+
+
+def wait_of(text: str | None) -> float | None:
+    """Seconds; None where nothing is said."""
+    if text is None:
+        return None
+    from tongs.schema.units import duration
+
+    try:
+        return duration(int(text) if text.isdigit() else text)
+    except ValueError as error:
+        raise UsageError(f"tool run --wait: {error}", "tongs tool run NAME --wait 10m") from None
 
 
 def _arguments(invocation: Invocation, tool: Tool) -> dict[str, Any]:
@@ -119,14 +134,19 @@ def _without_running(invocation: Invocation, call: ToolCall) -> ToolResult:
 
 
 def _run(
-    invocation: Invocation, tool: Tool, call: ToolCall, live: Live, timeout: float | None
+    invocation: Invocation,
+    tool: Tool,
+    call: ToolCall,
+    live: Live,
+    timeout: float | None,
+    approver: Approver,
 ) -> ToolResult:
     if invocation.logs("info"):
         invocation.log("info", f"{call.id}: run {tool.qualified_name} ({tool.origin.path})")
     end_as_if_interrupted()
     try:
         result = invocation.runtime.run_sync(
-            call, approver=_approver(live), observe=live, scope=invocation.scope, timeout=timeout
+            call, approver=approver, observe=live, scope=invocation.scope, timeout=timeout
         )
     finally:
         live.pause()
@@ -161,15 +181,24 @@ def _gets_secrets(tool: Tool, grants: Mapping[str, Grants]) -> bool:
     )
 
 
-def _approver(live: Live) -> Approver:
+def _approver(invocation: Invocation, live: Live, wait: float | None) -> Approver:
     """Built only when somebody has to be asked: most calls never ask."""
 
-    async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
-        from tongs.approvers.terminal import TerminalApprover
+    def announce(question: Question) -> None:
+        invocation.console.say(
+            f"waiting for an approval; from another terminal: tongs approvals approve"
+            f" {question.id}"
+        )
 
+    async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
+        from tongs.sandbox.waiting import BlockingWaiter
+
+        approver = invocation.runtime.approving.approver(
+            BlockingWaiter(), terminal=invocation.terminal, wait=wait, announce=announce
+        )
         live.pause()
         try:
-            return await TerminalApprover()(request)
+            return await approver(request)
         finally:
             live.resume()
 

@@ -1,0 +1,130 @@
+"""What a person has to know before they decide, in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from tongs.core.annotations import Any
+from tongs.core.approval import ApprovalRequest, FileChange
+from tongs.core.permissions import Permissions
+from tongs.output import visible
+
+# What is longer is cut in its middle, and `v` shows it all.
+_LONGEST_VALUE = 240
+_MOST_LINES = 36
+
+
+def description(request: ApprovalRequest, *, whole: bool = False) -> str:
+    """What the person has to know, as in `deploy wants to run (asked by: …, rule: …)`."""
+    rule = f", rule: {request.rule}" if request.rule else ""
+    lines = [f"{request.tool} wants to {_deed(request)} (asked by: {_asker(request)}{rule})"]
+    if request.reason:
+        lines.append(f"reason: {request.reason}")
+    lines += _shown(request.preview.splitlines(), whole=whole)
+    for change in request.changes:
+        lines += _shown(_difference(change), whole=whole)
+    lines += _arguments(request, whole=whole)
+    counted = f"{_counted(request.changes)}   " if request.changes else ""
+    lines.append(counted + permissions_line(request.permissions))
+    if request.not_enforced:
+        lines.append(f"not enforced here: {', '.join(request.not_enforced)}")
+    if not whole and is_cut(request):
+        lines.append("(cut where it says …; v shows everything)")
+    # A reason or a path may hold newlines: none may look like a line, or a question, of ours.
+    return "\n".join(" ".join(line.splitlines()) for line in lines)
+
+
+def is_cut(request: ApprovalRequest) -> bool:
+    """Whether a description leaves something out."""
+    texts = [request.preview.splitlines(), *map(_difference, request.changes)]
+    long = any(len(lines) > _MOST_LINES or any(map(_is_long, lines)) for lines in texts)
+    return long or any(_is_long(as_json(value)) for value in request.args.values())
+
+
+def permissions_line(permissions: Permissions) -> str:
+    """`network: off   reads: .   writes: none   secrets: none`."""
+    network = permissions.network
+    if isinstance(network, bool):
+        reach = "on" if network else "off"
+    else:
+        reach = ", ".join(network) or "off"
+    secrets = ", ".join(secret.name for secret in permissions.secrets)
+    return "   ".join(
+        (
+            f"network: {reach}",
+            f"reads: {', '.join(permissions.read) or 'none'}",
+            f"writes: {', '.join(permissions.write) or 'none'}",
+            f"secrets: {secrets or 'none'}",
+        )
+    )
+
+
+def as_json(value: Any, *, indent: int | None = None) -> str:
+    """JSON in which letters stay readable and every hidden character is an escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    if text.isascii():
+        return text.replace("\x7f", "\\u007f")
+    return "".join(
+        character
+        if character == "\n" or visible(character) == character
+        else json.dumps(character)[1:-1]
+        for character in text
+    )
+
+
+def _asker(request: ApprovalRequest) -> str:
+    return " > ".join((*request.caller.chain[:-1], request.caller.name))
+
+
+def _deed(request: ApprovalRequest) -> str:
+    if len(request.changes) != 1:
+        return f"write {len(request.changes)} files" if request.changes else "run"
+    change = request.changes[0]
+    if change.after is None:
+        return f"delete {change.path}"
+    return f"{'create' if change.before is None else 'overwrite'} {change.path}"
+
+
+def _arguments(request: ApprovalRequest, *, whole: bool) -> Iterator[str]:
+    size = max(map(len, request.args), default=0)
+    for name, value in request.args.items():
+        raw = "   RAW: inserted as code" if name in request.raw_parameters else ""
+        text = as_json(value)
+        yield f"  {name:<{size}}  {text if whole else _cut(text)}{raw}"
+
+
+def _difference(change: FileChange) -> list[str]:
+    import difflib  # noqa: PLC0415 - few calls write files
+
+    before, after = (change.before or "").splitlines(), (change.after or "").splitlines()
+    lines = difflib.unified_diff(before, after, change.path, change.path, lineterm="", n=3)
+    return list(lines)
+
+
+def _counted(changes: Sequence[FileChange]) -> str:
+    lines = [line for change in changes for line in _difference(change)[2:]]
+    removed = sum(line.startswith("-") for line in lines)
+    return f"- {removed} lines + {sum(line.startswith('+') for line in lines)} lines"
+
+
+def _shown(lines: Sequence[str], *, whole: bool) -> list[str]:
+    if whole:
+        return [f"  | {line}" for line in lines]
+    kept = [_cut(line) for line in lines]
+    if len(kept) > _MOST_LINES:
+        head, tail = _MOST_LINES * 2 // 3, _MOST_LINES // 3
+        left_out = len(kept) - head - tail
+        kept = [*kept[:head], f"… {left_out} more lines …", *kept[-tail:]]
+    return [f"  | {line}" for line in kept]
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > _LONGEST_VALUE
+
+
+def _cut(text: str) -> str:
+    if not _is_long(text):
+        return text
+    head, tail = _LONGEST_VALUE * 2 // 3, _LONGEST_VALUE // 4
+    return f"{text[:head]} … {len(text) - head - tail:,} characters … {text[-tail:]}"

@@ -1,0 +1,146 @@
+"""Puts together who is asked: the terminal, the queue, a program, a server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from tongs.approvers.queue import QueueApprover
+from tongs.config.environment import editor
+from tongs.config.settings import Approvals, Webhook
+from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.approval import Approver, Question, Settled, Voice
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.execution import Waiter
+from tongs.core.record import dataclass
+from tongs.store.approvals import KEPT, ApprovalStore
+
+if TYPE_CHECKING:
+    from tongs.approvers.command import Ended
+    from tongs.approvers.terminal import Terminal, TerminalApprover
+
+_LARGEST_SECRET = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Makes approvers. `host` is the environment of this process."""
+
+    store: ApprovalStore
+    settings: Approvals
+    host: Mapping[str, str]
+    home: str
+
+    def approver(
+        self,
+        waiter: Waiter,
+        terminal: Terminal | None = None,
+        *,
+        wait: float | None = None,
+        announce: Callable[[Question], None] = lambda question: None,
+    ) -> Approver | None:
+        """None where nobody can be asked, so that the call is denied at once.
+
+        Without anything in the config the person at the terminal is asked and nothing is stored:
+        there is nobody else who could answer.
+        """
+        settings = self.settings
+        wait = settings.wait if wait is None else wait
+        if wait is None and not settings.configured:
+            return None if terminal is None else self._at(terminal)
+        voices = self._voices()
+        if terminal is not None:
+            voices.append(self._at(terminal))
+        if wait is None:
+            wait = settings.timeout if terminal is None else KEPT
+        return QueueApprover(self.store, waiter, wait, voices, announce)
+
+    def edited(self, text: str) -> str | None:
+        """The text as the person's own editor left it. Raises ToolError."""
+        import shlex  # noqa: PLC0415 - rare
+
+        from tongs.sandbox.own_program import edited  # noqa: PLC0415 - loads subprocess
+
+        command = shlex.split(editor(self.host) or "")
+        if not command:
+            raise ToolError(
+                ErrorCode.INVALID_ARGUMENTS, "no editor is known", hint="set VISUAL or EDITOR"
+            )
+        try:
+            return edited(command, self.host, text, "arguments.json")
+        except OSError as error:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR, f"the editor {command[0]} failed: {error.strerror}"
+            ) from None
+
+    def _at(self, terminal: Terminal) -> TerminalApprover:
+        from tongs.approvers.terminal import TerminalApprover  # noqa: PLC0415 - not without one
+
+        return TerminalApprover(terminal, self.edited if editor(self.host) else None)
+
+    def _voices(self) -> list[Voice]:
+        from tongs.approvers.command import CommandApprover  # noqa: PLC0415 - where configured
+        from tongs.approvers.webhook import WebhookApprover  # noqa: PLC0415 - as above
+
+        voices: list[Voice] = []
+        if self.settings.command:
+            voices.append(CommandApprover(self.settings.command, self._run))
+        if (webhook := self.settings.webhook) is not None:
+            from tongs.template.url import divided  # noqa: PLC0415 - as above
+
+            host = divided(webhook.url)[0].host
+            voices.append(WebhookApprover(host, lambda body, over: self._post(webhook, body, over)))
+        return voices
+
+    def _run(self, stdin: bytes, settled: Settled) -> Ended:
+        from tongs.approvers.command import Ended  # noqa: PLC0415 - as above
+        from tongs.core.approval_wire import LARGEST_ANSWER  # noqa: PLC0415 - as above
+        from tongs.sandbox.own_program import answered  # noqa: PLC0415 - loads subprocess
+
+        argv, seconds = self.settings.command, self.settings.timeout
+        try:
+            code, stdout, stderr = answered(
+                (
+                    os.path.join(self.home, argv[0][2:]) if argv[0][:2] == "~/" else argv[0],
+                    *argv[1:],
+                ),
+                self.host,
+                stdin,
+                seconds=seconds,
+                most=LARGEST_ANSWER,
+                settled=settled,
+            )
+        except OSError as error:
+            return Ended(None, trouble=f"it could not be started: {error.strerror}")
+        if code is None:
+            return Ended(None, trouble=f"it did not answer within {seconds:g}s")
+        return Ended(code, stdout, stderr)
+
+    def _post(self, webhook: Webhook, body: bytes, settled: Settled) -> tuple[int, bytes]:
+        from tongs.runtime.posting import post  # noqa: PLC0415 - loads the HTTP library
+
+        headers = {name: self._value(text) for name, text in webhook.headers.items()}
+        return post(webhook.url, headers, body, self.settings.timeout, settled)
+
+    def _value(self, written: str) -> str:
+        """What a reference stands for; any other text stands for itself."""
+        kind, _, name = written.partition(":")
+        if kind == "env":
+            found = self.host.get(name)
+        elif kind == "file":
+            found = self._read(os.path.join(self.home, name.removeprefix("~/")))
+        else:
+            return written
+        if not found:
+            raise ToolError(
+                ErrorCode.SECRET_MISSING, f"{written} of approvals.webhook is not there"
+            )
+        return found
+
+    @staticmethod
+    def _read(path: str) -> str | None:
+        try:
+            with open(path, encoding="utf-8") as file:
+                return file.read(_LARGEST_SECRET).strip()
+        except (OSError, UnicodeError):
+            return None

@@ -1,0 +1,152 @@
+"""Holds the person to what they decided once: `never` as a rule, `always` as an answer.
+
+An `always` is no rule: it answers a question that a rule asked, and only that rule's. So a rule
+added later asks in spite of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, Span
+from tongs.core.call import ToolCall
+from tongs.core.decision import Decision, Verdict
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.permissions import Permissions, covered
+from tongs.core.tool import Origin, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tongs.store.remembered import Remembered, RememberedStore
+
+_FILE = "approvals.yml"
+
+
+class Remembering:
+    """The Memory of a runtime, and one of its rules."""
+
+    def __init__(self, state: str, cwd: str, root: str, parse: Callable[[bytes, str], Any]) -> None:
+        self._state = state
+        self._path = os.path.join(state, _FILE)
+        self._root = root
+        # Where a relative path in an argument starts.
+        self._base = cwd if covered(cwd, (root,)) else root
+        self._parse = parse
+        self._session: list[Remembered] = []
+        self._opened: RememberedStore | None = None
+
+    @property
+    def store(self) -> RememberedStore:
+        """Loaded when the first decision is made or looked for: most people never make one."""
+        if self._opened is None:
+            from tongs.store.remembered import RememberedStore  # noqa: PLC0415 - see above
+
+            self._opened = RememberedStore(self._state, self._parse)
+        return self._opened
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        """The rule: what the person never wants is denied, whoever asks for it."""
+        if not self._session and self._opened is None and not os.path.lexists(self._path):
+            return None
+        project = tool.origin.project or self._root
+        for entry in self._matching("never", call, tool, project):
+            words = f" ({entry.reason})" if entry.reason else ""
+            return Verdict(
+                Decision.DENY,
+                f"remembered {entry.id}",
+                f"you decided on {entry.at[:10]} never to allow it{words}",
+                hint=f"to take that back: tongs approvals revoke {entry.id}",
+            )
+        return None
+
+    def recall(self, request: ApprovalRequest) -> ApprovalResponse | None:
+        if not self._session and self._opened is None and not os.path.lexists(self._path):
+            return None
+        call, tool = _as_call(request)
+        for entry in self._matching("always", call, tool, request.project):
+            if entry.answers == request.rule and _is_same_thing(entry, request):
+                return ApprovalResponse(approved=True, approver=f"remembered {entry.id}")
+        return None
+
+    def remember(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
+        from tongs.store.remembered import ALWAYS, NEVER, Remembered, moment  # noqa: PLC0415 - rare
+
+        wanted = response.remember
+        if wanted is None:
+            return
+        if response.approved and not request.definition and wanted.span is not Span.SESSION:
+            raise ToolError(
+                ErrorCode.APPROVAL_DENIED,
+                f"{request.tool} has no definition that could be pinned, so it can be allowed"
+                " for this session only",
+            )
+        entry = Remembered(
+            id=os.urandom(4).hex(),
+            decision=ALWAYS if response.approved else NEVER,
+            when=wanted.when,
+            span=wanted.span,
+            project=request.project if wanted.span is Span.PROJECT else "",
+            until=wanted.until,
+            answers=request.rule,
+            definition=request.definition,
+            permissions=request.permissions.to_wire(),
+            by=response.approver,
+            at=moment(),
+            reason=response.reason,
+        )
+        if wanted.span is Span.SESSION:
+            self._session.append(entry)
+        else:
+            self._keep(entry)
+
+    def _keep(self, entry: Remembered) -> None:
+        try:
+            self.store.add(entry)
+        except (OSError, UnicodeError) as error:
+            raise ToolError(
+                ErrorCode.APPROVAL_DENIED,
+                f"the decision could not be kept in {self._path}: {error}",
+                hint="answer once instead, or free some space",
+            ) from None
+
+    def _matching(
+        self, decision: str, call: ToolCall, tool: Tool, project: str
+    ) -> Iterator[Remembered]:
+        from tongs.policy.when import matches  # noqa: PLC0415 - only with something to match
+        from tongs.store.remembered import moment  # noqa: PLC0415 - as above
+
+        now = moment()
+        for entry in (*self._session, *self.store.entries()):
+            if entry.decision != decision or entry.is_over(now):
+                continue
+            if entry.span is Span.PROJECT and entry.project != project:
+                continue
+            if matches(entry.when, call, tool, self._base):
+                yield entry
+
+
+def _as_call(request: ApprovalRequest) -> tuple[ToolCall, Tool]:
+    origin = Origin(digest=request.definition, project=request.project)
+    call = ToolCall(request.step_id, request.tool, request.args, request.caller)
+    return call, Tool(request.tool, tags=request.tags, origin=origin)
+
+
+def _is_same_thing(entry: Remembered, request: ApprovalRequest) -> bool:
+    """The definition and permissions the answer was given for; any change asks again."""
+    if "tool" in entry.when:
+        same = entry.permissions == request.permissions.to_wire()
+        return same and entry.definition == request.definition
+    # A tag names several tools, none of which may touch more than the person saw.
+    return entry.permissions is not None and request.permissions.within(_of(entry.permissions))
+
+
+def _of(wire: Mapping[str, Any]) -> Permissions:
+    permissions = Permissions.from_data({**wire, "secrets": dict.fromkeys(wire["secrets"])})
+    # What may be read as scratch may be read.
+    scratch = tuple(wire["fs"].get("scratch", ()))
+    return Permissions(
+        permissions.network, permissions.read, permissions.write, permissions.secrets, scratch
+    )
