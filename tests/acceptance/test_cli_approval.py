@@ -1,12 +1,10 @@
 """A person answers on a terminal."""
 
-import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 
 import pytest
 from tests.acceptance.conftest import TONGS, Place, Show
+from tests.tmux import Tmux
 
 TEXT = (
     "bash: echo to {WHO} {RAW:CMD}\n"
@@ -62,47 +60,9 @@ def test_the_result_can_be_json_while_a_person_is_asked(place: Place, screen: Sh
     assert '"output": "to me\\n"' in out.read_text(encoding="utf-8")
 
 
-class Tmux:
-    """One session of a real terminal multiplexer."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        # A socket below the test's own folder: nothing of the machine's tmux is touched.
-        self._socket = str(place.project / "tmux")
-        self._run("new-session", "-d", "-x", "90", "-y", "30", "env", "PS1=$ ", "bash", "--norc")
-
-    def keys(self, *keys: str, literal: str = "") -> None:
-        if literal:
-            self._run("send-keys", "-l", literal)
-        if keys:
-            self._run("send-keys", *keys)
-
-    def wait_for(self, shown: str) -> str:
-        until = time.monotonic() + 30
-        while shown not in (text := self._run("capture-pane", "-p")):
-            assert time.monotonic() < until, text
-            # Tmux has no event for "this text is on the screen".
-            time.sleep(0.05)
-        return text
-
-    def close(self) -> None:
-        self._run("kill-server")
-
-    def _run(self, *arguments: str) -> str:
-        done = subprocess.run(
-            ["tmux", "-S", self._socket, "-f", "/dev/null", *arguments],
-            cwd=self._place.project,
-            env={**self._place.env, "TERM": "xterm-256color"},
-            capture_output=True,
-            check=True,
-        )
-        return done.stdout.decode()
-
-
 @pytest.fixture
 def tmux(place: Place) -> Iterator[Tmux]:
-    assert shutil.which("tmux"), "tmux is needed: apt install tmux"
-    session = Tmux(place)
+    session = Tmux(place.project, place.env)
     yield session
     session.close()
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tongs.approvers.command import Ended
     from tongs.approvers.terminal import Terminal, TerminalApprover
 
+_GRACE = 5.0
 _LARGEST_SECRET = 64 * 1024
 
 
@@ -52,7 +53,8 @@ class Asking:
         if terminal is not None:
             voices.append(self._at(terminal))
         if wait is None:
-            wait = settings.timeout if terminal is None else KEPT
+            # Who is asked has its own clock, and says more than ours would.
+            wait = settings.timeout + _GRACE if terminal is None else KEPT
         return QueueApprover(self.store, waiter, wait, voices, announce)
 
     def edited(self, text: str) -> str | None:
@@ -112,6 +114,8 @@ class Asking:
             )
         except OSError as error:
             return Ended(None, trouble=f"it could not be started: {error.strerror}")
+        if len(stdout) > LARGEST_ANSWER:
+            return Ended(None, trouble=f"the answer is larger than {LARGEST_ANSWER} bytes")
         if code is None:
             return Ended(None, trouble=f"it did not answer within {seconds:g}s")
         return Ended(code, stdout, stderr)

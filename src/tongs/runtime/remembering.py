@@ -67,7 +67,8 @@ class Remembering:
             return None
         call, tool = _as_call(request)
         for entry in self._matching("always", call, tool, request.project):
-            if entry.answers == request.rule and _is_same_thing(entry, request):
+            asked = (entry.answers, entry.caller) == (request.rule, _caller(request))
+            if asked and _is_same_thing(entry, request):
                 return ApprovalResponse(approved=True, approver=f"remembered {entry.id}")
         return None
 
@@ -91,6 +92,7 @@ class Remembering:
             project=request.project if wanted.span is Span.PROJECT else "",
             until=wanted.until,
             answers=request.rule,
+            caller=_caller(request),
             definition=request.definition,
             permissions=request.permissions.to_wire(),
             by=response.approver,
@@ -132,6 +134,10 @@ def _as_call(request: ApprovalRequest) -> tuple[ToolCall, Tool]:
     origin = Origin(digest=request.definition, project=request.project)
     call = ToolCall(request.step_id, request.tool, request.args, request.caller)
     return call, Tool(request.tool, tags=request.tags, origin=origin)
+
+
+def _caller(request: ApprovalRequest) -> str:
+    return f"{request.caller.kind} {request.caller.name}"
 
 
 def _is_same_thing(entry: Remembered, request: ApprovalRequest) -> bool:

@@ -53,7 +53,9 @@ def answered(
 
         try:
             output = _output(process, most, is_over)
-            finished = output is not None and _has_ended(process, is_over)
+            # Who writes without an end is not waited for.
+            whole = output is not None and len(output) <= most
+            finished = whole and _has_ended(process, is_over)
         finally:
             _end(process)
         code = process.returncode if finished else None

@@ -26,15 +26,18 @@ _HEAD = """\
 # What you decided once. `tongs approvals list` shows it, `tongs approvals revoke ID` takes it back.
 # `always` answers the question of one rule, for the definition and permissions it was given for.
 """
-_TEXTS = ("id", "decision", "span", "project", "until", "answers", "definition", "by", "at")
+_TEXTS = (
+    *("id", "decision", "span", "project", "until", "answers", "caller", "definition"),
+    *("by", "at", "reason"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """One decision: it holds for the calls that `when` names, where `span` says, `until` then.
 
-    An `always` answers only what the rule `answers` asks, and only for the same definition and
-    permissions; a `never` is a rule of its own.
+    An `always` answers only what the rule `answers` asks of the same caller, and only for the same
+    definition and permissions; a `never` is a rule of its own, whoever calls.
     """
 
     id: str
@@ -45,6 +48,8 @@ class Remembered:
     project: str = ""
     until: str = ""
     answers: str = ""
+    # Kind and name of who called, as `agent claude`.
+    caller: str = ""
     definition: str = ""
     permissions: Mapping[str, Any] | None = None
     by: str = ""
@@ -176,7 +181,7 @@ def _problem_of(item: Any) -> str:
         return "it is no mapping"
     if unknown := sorted(map(str, item.keys() - set(Remembered.__match_args__))):
         return f"there is no key `{unknown[0]}`"
-    if wrong := [name for name in (*_TEXTS, "reason") if not isinstance(item.get(name, ""), str)]:
+    if wrong := [name for name in _TEXTS if not isinstance(item.get(name, ""), str)]:
         return f"`{wrong[0]}` must be text"
     if not item.get("id"):
         return "it has no `id`"

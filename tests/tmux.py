@@ -1,0 +1,53 @@
+"""One session of a real terminal multiplexer: real keys, and the screen as a person sees it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class Tmux:
+    def __init__(
+        self, folder: Path, env: Mapping[str, str], *, columns: int = 90, rows: int = 30
+    ) -> None:
+        assert shutil.which("tmux"), "tmux is needed: apt install tmux"
+        self._folder = folder
+        self._env = {**env, "TERM": "xterm-256color"}
+        # A socket below the test's own folder: nothing of the machine's tmux is touched.
+        self._socket = str(folder / "tmux")
+        size = ("-x", str(columns), "-y", str(rows))
+        self._run("new-session", "-d", *size, "env", "PS1=$ ", "bash", "--norc")
+
+    def keys(self, *keys: str, literal: str = "") -> None:
+        if literal:
+            self._run("send-keys", "-l", literal)
+        if keys:
+            self._run("send-keys", *keys)
+
+    def line(self, text: str) -> None:
+        """Type a line."""
+        self.keys("Enter", literal=text)
+
+    def wait_for(self, shown: str) -> str:
+        until = time.monotonic() + 30
+        while shown not in (text := self._run("capture-pane", "-p", "-J")):
+            assert time.monotonic() < until, text
+            # Tmux has no event for "this text is on the screen".
+            time.sleep(0.05)
+        return text
+
+    def close(self) -> None:
+        self._run("kill-server")
+
+    def _run(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-S", self._socket, "-f", "/dev/null", *arguments],
+            cwd=self._folder,
+            env=self._env,
+            capture_output=True,
+            check=True,
+        )
+        return done.stdout.decode()
