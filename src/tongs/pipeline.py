@@ -338,10 +338,13 @@ def _with_reason(result: ToolResult, context: Context, allowance: Allowance) -> 
 
 def _how_to_approve(call: ToolCall, tool: Tool) -> str:
     if call.caller.kind is CallerKind.PERSON:
-        return "run it on a terminal, or add --yes"
+        return "run it on a terminal, or add --yes or --wait"
     if call.caller.kind is CallerKind.PROGRAM:
         return f'pass approver=… to the call, or auto_approve=["{tool.name}"] to Runtime.open'
-    return f"a person can allow it with --auto-approve {tool.name} or security.auto_approve"
+    return (
+        f"a person can allow it with --auto-approve {tool.name} or security.auto_approve,"
+        " or be asked: tongs help approvals"
+    )
 
 
 def _deadline(allowance: Allowance, door: Door) -> float | None:

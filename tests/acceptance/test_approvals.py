@@ -224,6 +224,9 @@ def test_a_tool_can_do_nothing_about_approvals(
         scope="user",
     )
 
+    # Without walls, so that nothing else keeps it from trying.
+    configure(place, "security: {enforcement: 'off'}\n")
+
     done = tongs("tool", "run", "sneaky")
 
     assert done.code == 1
@@ -582,6 +585,7 @@ def test_long_values_are_cut_and_shown_on_request(shout: Path, screen: Show) -> 
     shown.wait_for(QUESTION)
     shown.type("?\n")
     shown.wait_for("tongs approvals revoke ID")
+    shown.wait_for(QUESTION)
     shown.type("d\n")
     shown.wait_for("why")
     shown.type("\n")

@@ -105,7 +105,7 @@ def config_keys() -> Iterator[str]:
             yield from (f"limits.{key}" for key in CONFIG["$defs"]["limits"]["properties"])
         elif name == "profiles":
             yield "profiles.NAME"
-        elif name in ("security", "interpreters", "custom_tools"):
+        elif name in ("security", "approvals", "interpreters", "custom_tools"):
             yield from (f"{name}.{key}" for key in block["properties"])
         else:
             yield name

@@ -13,7 +13,7 @@ from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Span
 from tongs.core.call import ToolCall
 from tongs.core.decision import Decision, Verdict
-from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.errors import DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.permissions import Permissions, covered
 from tongs.core.tool import Origin, Tool
 
@@ -107,7 +107,7 @@ class Remembering:
     def _keep(self, entry: Remembered) -> None:
         try:
             self.store.add(entry)
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, DefinitionInvalid) as error:
             raise ToolError(
                 ErrorCode.APPROVAL_DENIED,
                 f"the decision could not be kept in {self._path}: {error}",

@@ -106,8 +106,10 @@ class RememberedStore:
             data = read_whole(self.path, _LARGEST)
         except OSError as error:
             raise self._unusable(f"it cannot be read: {error.strerror}") from None
-        if not data:
-            return
+        if data:
+            yield from self._understood(data)
+
+    def _understood(self, data: bytes) -> Iterator[Remembered]:
         parsed = self._parse(data, self.path)
         listed = parsed.get("decisions") if isinstance(parsed, Mapping) else None
         if not isinstance(listed, list):
@@ -140,7 +142,11 @@ class RememberedStore:
             now = moment()
             entries = [entry for entry in self._read() if not entry.is_over(now)]
             yield entries
-            write_whole(self.path, _text(entries).encode())
+            data = _text(entries).encode()
+            if list(self._understood(data)) != entries:
+                # What comes back otherwise would be another decision.
+                raise UnicodeError("a text in it cannot be written down")
+            write_whole(self.path, data)
         finally:
             os.close(lock)
 
