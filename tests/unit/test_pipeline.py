@@ -12,11 +12,15 @@ import pytest
 from tests.unit.sandbox.running import is_locked
 
 from tongs import ApprovalRequest, ApprovalResponse, ErrorCode, Runtime, ToolResult
+from tongs.core.approval import FileChange
 from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.driving import drive
 from tongs.core.errors import BlockedBy, DefinitionInvalid
 from tongs.core.execution import Event, OutputArrived
 from tongs.core.parts import Door
-from tongs.sandbox.waiting import LoopWaiter
+from tongs.core.record import replace
+from tongs.pipeline import run
+from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Project
@@ -611,3 +615,56 @@ def test_profile_of_the_library_bounds_every_call(project: Project) -> None:
     assert call(project.runtime(auto_approve=["*"]), None, {}).ok
     with pytest.raises(DefinitionInvalid, match="there is no profile `open`"):
         project.runtime(profile="open")
+
+
+def test_the_model_is_told_in_words_when_its_arguments_were_changed(project: Project) -> None:
+    project.write("t", TOUCH)
+    person = Person(ApprovalResponse(approved=True, modified_args={"F": "edited"}, approver="ann"))
+
+    result = call(project.runtime(), person, {"F": "made"})
+
+    assert result.warnings[-1] == (
+        'ann changed the arguments before allowing it; it ran with {"F": "edited"}'
+    )
+    unnamed = Person(ApprovalResponse(approved=True, modified_args={"F": "edited"}))
+    warnings = call(project.runtime(), unnamed, {"F": "made"}).warnings
+    assert warnings[-1].startswith("the person changed")
+
+
+def test_an_approval_that_is_used_up_elsewhere_starts_nothing(project: Project) -> None:
+    project.write("t", TOUCH)
+    person = Person(ApprovalResponse(approved=True, id="0123456789"))
+
+    result = call(project.runtime(), person, {"F": "made"})
+
+    assert code(result) is ErrorCode.APPROVAL_DENIED
+    assert not (project.root / "made").exists()
+
+
+def test_a_tool_may_ask_depending_on_its_arguments(project: Project) -> None:
+    project.write("t", TOUCH)
+    runtime = project.runtime(auto_approve=["tool:write"])
+    asks = replace(
+        runtime.find("t"), name="asks", requires_approval=lambda args: args["F"] == "made"
+    )
+    runtime.registry.register(asks)
+    person = Person(ApprovalResponse(approved=False))
+
+    assert call(runtime, person, {"F": "other"}, "asks").ok
+    assert code(call(runtime, person, {"F": "made"}, "asks")) is ErrorCode.APPROVAL_DENIED
+    assert [request.rule for request in person.asked] == ["approval.required"]
+
+
+def test_an_executor_that_writes_files_can_show_the_difference(project: Project) -> None:
+    project.write("t", TOUCH)
+    runtime = project.runtime()
+    change = FileChange("made", None, "")
+    executor = runtime._parts.executors["script"]
+    telling = type("Telling", (), {"changes": lambda self, tool, arguments, world: [change]})()
+    telling.preview, telling.execute = executor.preview, executor.execute
+    parts = replace(runtime._parts, executors={runtime.find("t").executor: telling})
+    person = Person(ApprovalResponse(approved=False))
+
+    drive(run(ToolCall("c1", "t", {"F": "made"}, AGENT), parts, Door(BlockingWaiter(), person)))
+
+    assert [request.changes for request in person.asked] == [(change,)]

@@ -30,6 +30,7 @@ KEPT = 24 * 3600.0
 _GRACE = 5.0
 # The history is the audit's; here lies only what is still of use.
 _FORGOTTEN = 7 * 24 * 3600.0
+_TICK = 1e9
 # Seconds that one process waits for another to finish a step of microseconds.
 _PATIENCE = 20.0
 
@@ -58,6 +59,8 @@ class ApprovalStore:
         self._now = now
         # What this process has taken: id -> the word it stands there under.
         self._taken: dict[str, str] = {}
+        # What was seen open, and how the files looked then.
+        self._seen_open: dict[str, tuple[int, ...]] = {}
 
     def ask(self, request: ApprovalRequest, seconds: float, *, awaited: bool) -> Question:
         thing, now = _thing(request), self._now()
@@ -114,8 +117,19 @@ class ApprovalStore:
             return done.rowcount == 1
 
     def is_open(self, question: str) -> bool:
+        """Cheap to ask again and again: the file is opened only when it has changed."""
+        stamp = self._stamp()
+        if self._seen_open.get(question) == stamp and stamp:
+            return True
         row = self._row(question)
-        return row is not None and row["state"] == "pending"
+        is_open = row is not None and row["state"] == "pending"
+        # Two changes within one tick of the clock look like one.
+        settled = stamp and self._now() * 1e9 - max(stamp[::2]) > _TICK
+        if is_open and settled:
+            self._seen_open[question] = stamp
+        else:
+            self._seen_open.pop(question, None)
+        return is_open
 
     def take(self, question: str) -> ApprovalResponse | None:
         with self._changing() as database:
@@ -174,6 +188,17 @@ class ApprovalStore:
         if row["state"] == "pending" and row["expires"] <= self._now():
             return "expired"
         return str(row["state"])
+
+    def _stamp(self) -> tuple[int, ...]:
+        """Time and size of the file and of its log."""
+        found: list[int] = []
+        for path in (self._path, f"{self._path}-wal"):
+            try:
+                facts = os.stat(path)
+            except OSError:
+                continue
+            found += (facts.st_mtime_ns, facts.st_size)
+        return tuple(found)
 
     def _row(self, question: str) -> sqlite3.Row | None:
         if not os.path.exists(self._path):

@@ -270,3 +270,17 @@ def test_a_broken_file_is_said_and_allows_nothing(state: str) -> None:
     assert raised.value.code is ErrorCode.APPROVAL_DENIED
     assert "approvals.db" in raised.value.message
     assert raised.value.hint
+
+
+def test_an_answer_is_seen_however_soon_it_follows(state: str) -> None:
+    asking, answering = ApprovalStore(state), ApprovalStore(state)
+    question = asking.ask(REQUEST, 60, awaited=True)
+    assert asking.is_open(question.id)
+    # As long after the last change as it takes to trust the time of the file.
+    os.utime(Path(state) / "approvals.db", ns=(0, 0))
+    assert asking.is_open(question.id)
+    assert asking.is_open(question.id)
+
+    assert answering.answer(question.id, YES)
+
+    assert not asking.is_open(question.id)

@@ -186,8 +186,7 @@ def _approver(invocation: Invocation, live: Live, wait: float | None) -> Approve
 
     def announce(question: Question) -> None:
         invocation.console.say(
-            f"waiting for an approval; from another terminal: tongs approvals approve"
-            f" {question.id}"
+            f"waiting for an approval; from another terminal: tongs approvals approve {question.id}"
         )
 
     async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
