@@ -590,3 +590,40 @@ def test_long_values_are_cut_and_shown_on_request(shout: Path, screen: Show) -> 
     shown.wait_for("why")
     shown.type("\n")
     assert shown.end() == 3
+
+
+def test_programs_read_every_command_as_json(shout: Path, tongs: Run) -> None:
+    def pending() -> str:
+        done = tongs("tool", "run", "shout", "WHO=me", "--wait", "0", "--json")
+        return str(json.loads(done.stdout)["error"]["details"]["approval"])
+
+    first = pending()
+    table = tongs("approvals", "pending").stdout.splitlines()
+    shown = json.loads(tongs("approvals", "pending", first, "--json").stdout)
+    denied = json.loads(tongs("approvals", "deny", first, "--reason", "no", "--json").stdout)
+    tongs("tool", "run", "shout", "WHO=me", "--wait", "0")
+    approved = json.loads(tongs("approvals", "approve", pending(), "--json").stdout)
+
+    assert table[0].split() == ["ID", "TOOL", "ASKED", "BY", "RULE", "AGO", "WAITING"]
+    assert table[1].split()[:4] == [first, "shout", "user", "approval.required"]
+    assert shown["request"]["args"] == {"WHO": "me", "N": 1}
+    assert (shown["id"], shown["awaited"]) == (first, False)
+    assert denied == {**shown, "approved": False, "reason": "no"}
+    assert (approved["approved"], approved["modifiedArgs"]) == (True, None)
+    assert json.loads(tongs("approvals", "list", "--json").stdout) == []
+    assert tongs("approvals", "pending").stderr == "nothing waits for an approval\n"
+    assert tongs("approvals", "revoke", "x").code == 2
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "7"])
+def test_arguments_that_are_no_object_are_refused(shout: Path, tongs: Run, text: str) -> None:
+    tongs("tool", "run", "shout", "WHO=me", "--wait", "0")
+    question = waiting(tongs)
+
+    done = tongs("approvals", "approve", question, "--arguments", text)
+    headless = tongs("approvals", "approve", question, "--edit")
+    both = tongs("approvals", "approve", question, "--edit", "--arguments", "{}")
+
+    assert (done.code, "--arguments" in done.stderr) == (2, True)
+    assert (headless.code, "there is no terminal to edit on" in headless.stderr) == (3, True)
+    assert (both.code, "exclude each other" in both.stderr) == (2, True)

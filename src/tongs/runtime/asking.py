@@ -88,9 +88,7 @@ class Asking:
         if self.settings.command:
             voices.append(CommandApprover(self.settings.command, self._run))
         if (webhook := self.settings.webhook) is not None:
-            from tongs.template.url import divided  # noqa: PLC0415 - as above
-
-            host = divided(webhook.url)[0].host
+            host = _host(webhook)
             voices.append(WebhookApprover(host, lambda body, over: self._post(webhook, body, over)))
         return voices
 
@@ -148,3 +146,14 @@ class Asking:
                 return file.read(_LARGEST_SECRET).strip()
         except (OSError, UnicodeError):
             return None
+
+
+def _host(webhook: Webhook) -> str:
+    from tongs.template.url import divided  # noqa: PLC0415 - where configured
+
+    try:
+        return divided(webhook.url)[0].host
+    except ValueError as error:
+        raise ToolError(
+            ErrorCode.INVALID_DEFINITION, f"approvals.webhook.url is no address: {error}"
+        ) from None

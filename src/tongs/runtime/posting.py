@@ -24,15 +24,15 @@ _PAUSE = 0.1
 def post(
     url: str, headers: Mapping[str, str], body: bytes, seconds: float, settled: Settled
 ) -> tuple[int, bytes]:
-    """Status and body of the response. No redirect is followed. Raises ToolError."""
+    """Status and body of the response. No redirect is followed. Raises ToolError.
+
+    The address was read before, and is one.
+    """
     clock = Clock(time.monotonic() + seconds)
     done = threading.Event()
-    try:
-        address, target = divided(url)
-        # The person named this host, so its address may be a private one.
-        network = CheckedNetwork(Reach((address.host,), Place("/")), clock)
-    except ValueError as error:
-        raise ToolError(ErrorCode.INVALID_DEFINITION, f"its address is wrong: {error}") from None
+    address, target = divided(url)
+    # The person named this host, so its address may be a private one.
+    network = CheckedNetwork(Reach((address.host,), Place("/")), clock)
 
     def watch() -> None:
         while not done.wait(_PAUSE):
