@@ -29,7 +29,6 @@ from tongs.runtime.approving import Approving
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
-from tongs.runtime.remembering import Remembering
 from tongs.runtime.settings_files import SettingsFiles
 from tongs.runtime.shapes import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
@@ -58,10 +57,11 @@ class Runtime:
     settings_files: SettingsFiles
     audit: AuditLog
     log: Log
+    # For surfaces that have a person to ask.
+    approving: Approving
     _parts: Parts
     _catalogue: Catalogue
     _approver: Approver | None
-    _approving: Approving
 
     @staticmethod
     def open(  # noqa: PLR0913 - keywords, each with a default
@@ -85,9 +85,8 @@ class Runtime:
         come after those of the config files. `single_thread` promises that this process has one
         thread and keeps to it, so that processes can be started without a fork server. Without
         `use_cache` every definition is read, and every executable asked, anew. `secrets` gives the
-        value of a declared secret instead of the environment. Raises
-        DefinitionInvalid if a config file cannot be used, ToolError if the working directory is
-        gone.
+        value of a declared secret instead of the environment. Raises DefinitionInvalid if a config
+        file cannot be used, ToolError if the working directory is gone.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
@@ -111,48 +110,25 @@ class Runtime:
         )
         registry = ToolRegistry(catalogue.find)
         audit = AuditLog(_audit_files(places), lambda message: log.write("warning", message))
-        memory = Remembering(places.state, places.cwd, places.root, Documents(cache).data)
-        approving = Approving(places, settings, host, memory)
-        engine = default_rules(
-            (*settings.auto_approve, *auto_approve),
-            (*settings.auto_deny, *auto_deny),
-            (memory, *rules),
-        )
+        asking = Approving(places, settings, host, Documents(cache).data)
+        approved = (*settings.auto_approve, *auto_approve)
+        denied = (*settings.auto_deny, *auto_deny)
+        engine = default_rules(approved, denied, (*asking.rules, *rules))
         wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
         sandbox = wiring.sandbox(single_thread=single_thread)
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
         )
-        parts = replace(
-            wiring.parts(engine.decide, sandbox, audit),
-            confirm=catalogue.confirm,
-            memory=memory,
-            spend=approving.spend,
-        )
+        made = replace(wiring.parts(engine.decide, sandbox, audit), confirm=catalogue.confirm)
+        parts = asking.added_to(made)
         definitions = Definitions(places, catalogue, trust, audit)
-        return Runtime(
-            places=places,
-            settings=settings,
-            registry=registry,
-            definitions=definitions,
-            settings_files=files,
-            audit=audit,
-            log=log,
-            _parts=parts,
-            _catalogue=catalogue,
-            _approver=approver,
-            _approving=approving,
-        )
+        opened = (places, settings, registry, definitions, files, audit, log, asking)
+        return Runtime(*opened, parts, catalogue, approver)
 
     @property
     def approvals(self) -> ApprovalDesk:
         """What waits for an answer, and what the person decided once."""
-        return self._approving.desk
-
-    @property
-    def approving(self) -> Approving:
-        """For surfaces that have a person to ask."""
-        return self._approving
+        return self.approving.desk
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
         """Every definition of the scope, usable or not, by name and lookup order."""
@@ -266,7 +242,7 @@ class Runtime:
     def _door(self, waiter: Waiter, approver: Approver | None) -> Door:
         approver = approver or self._approver
         if approver is None and self.settings.approvals.configured:
-            approver = self._approving.approver(waiter)
+            approver = self.approving.approver(waiter)
         return Door(waiter=waiter, approver=approver)
 
     def _preview(self, call: ToolCall, tool: Tool) -> str:

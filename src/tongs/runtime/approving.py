@@ -8,9 +8,12 @@ from collections.abc import Callable, Mapping
 
 from tongs.config.places import Places
 from tongs.config.settings import Settings
-from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver, Question
 from tongs.core.execution import Waiter
+from tongs.core.parts import Parts
+from tongs.core.record import replace
+from tongs.policy.rules import Rule
 from tongs.runtime.remembering import Remembering
 
 if TYPE_CHECKING:
@@ -22,13 +25,26 @@ if TYPE_CHECKING:
 
 class Approving:
     def __init__(
-        self, places: Places, settings: Settings, host: Mapping[str, str], memory: Remembering
+        self,
+        places: Places,
+        settings: Settings,
+        host: Mapping[str, str],
+        parse: Callable[[bytes, str], Any],
     ) -> None:
         self._places = places
         self._settings = settings
         self._host = host
         self._store: ApprovalStore | None = None
-        self.memory = memory
+        self.memory = Remembering(places.state, places.cwd, places.root, parse)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What the person never wants is a rule like any other."""
+        return (self.memory,)
+
+    def added_to(self, parts: Parts) -> Parts:
+        """A pipeline that recalls, remembers, and uses an approval once."""
+        return replace(parts, memory=self.memory, spend=self.spend)
 
     @property
     def store(self) -> ApprovalStore:
