@@ -61,7 +61,7 @@ def completed(place: Place, line: str) -> list[str]:
         (
             "tongs ",
             [
-                *("tool", "trust", "lint", "schema", "config"),
+                *("tool", "trust", "approvals", "lint", "schema", "config"),
                 *("doctor", "sandbox", "completion", "help"),
             ],
         ),

@@ -393,7 +393,7 @@ def test_a_step_that_asks_has_the_terminal_for_itself(place: Place, screen: Show
         place, "outer", "steps:\n- {name: a, tool: inner}\n- {name: b, bash: 'echo {a.stdout}!'}\n"
     )
     shown = screen("tool", "run", "outer")
-    shown.wait_for("[d]eny: ")
+    shown.wait_for("[d]eny  [?]: ")
     shown.type("a\n")
     assert shown.end() == 0
     assert "inner!\n" in shown.text

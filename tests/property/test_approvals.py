@@ -56,6 +56,7 @@ class Lives(RuleBasedStateMachine):
         self.stores = {name: self._store() for name in self.lives}
         self.held: dict[str, list[ApprovalResponse]] = {name: [] for name in self.lives}
         self.acting = "a"
+        self.blind = False
         self.real = (approvals.own_identity, approvals.is_alive)
         approvals.own_identity = lambda: f"{self.acting}:{self.lives[self.acting]}"
         approvals.is_alive = self._is_alive
@@ -64,6 +65,8 @@ class Lives(RuleBasedStateMachine):
         return ApprovalStore(self.folder.name, lambda: self.now)
 
     def _is_alive(self, identity: str) -> bool:
+        if self.blind:
+            return False
         name, _, life = identity.partition("/")[0].partition(":")
         return str(self.lives[name]) == life
 
@@ -82,29 +85,41 @@ class Lives(RuleBasedStateMachine):
             if approved:
                 self.approved.add(question)
 
-    @rule(question=questions, who=st.sampled_from("abc"))
-    def take(self, question: str, who: str) -> None:
-        self.acting = who
-        response = self.stores[who].take(question)
-        if response is not None and response.approved:
-            self.held[who].append(response)
+    @rule(target=questions, who=st.sampled_from("abc"))
+    def ask_and_approve(self, who: str) -> str:
+        question = self.ask(who, "z", w=False)
+        self.answer(question, who, approved=True)
+        return question
 
-    @rule(who=st.sampled_from("abc"))
-    def spend(self, who: str) -> None:
-        self.acting = who
-        for response in self.held[who]:
-            try:
-                self.stores[who].spend(response)
-            except ToolError:
-                continue
-            self.spent[response.id] = self.spent.get(response.id, 0) + 1
+    @rule(question=questions, names=st.permutations("abc"))
+    def take(self, question: str, names: list[str]) -> None:
+        """All at once, in any order."""
+        for self.acting in names:
+            response = self.stores[self.acting].take(question)
+            if response is not None and response.approved:
+                self.held[self.acting].append(response)
+
+    @rule(names=st.permutations("abc"))
+    def spend(self, names: list[str]) -> None:
+        for self.acting in names:
+            for response in self.held[self.acting]:
+                try:
+                    self.stores[self.acting].spend(response)
+                except ToolError:
+                    continue
+                self.spent[response.id] = self.spent.get(response.id, 0) + 1
 
     @rule(who=st.sampled_from("abc"))
     def die(self, who: str) -> None:
         self.lives[who] += 1
         self.stores[who], self.held[who] = self._store(), []
 
-    @rule(seconds=st.sampled_from([1.0, 61.0, 90000.0]))
+    @rule(blind=st.booleans())
+    def see_nobody(self, blind: bool) -> None:
+        """As across namespaces of processes, where everybody else looks dead."""
+        self.blind = blind
+
+    @rule(seconds=st.sampled_from([1.0, 1.0, 1.0, 1.0, 61.0, 90000.0]))
     def wait(self, seconds: float) -> None:
         self.now += seconds
 
@@ -136,7 +151,9 @@ class Lives(RuleBasedStateMachine):
 def test_approval_is_never_consumed_twice_and_never_lost() -> None:
     run_state_machine_as_test(
         Lives,
-        settings=settings(derandomize=True, max_examples=60, stateful_step_count=25, deadline=None),
+        settings=settings(
+            derandomize=True, max_examples=120, stateful_step_count=40, deadline=None
+        ),
     )
 
 
