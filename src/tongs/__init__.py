@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tongs.core.scope import Scope
     from tongs.core.tool import Tool
     from tongs.policy.rules import RuleEngine
+    from tongs.policy.safety import SafetyRule
     from tongs.registry import ToolRegistry
     from tongs.runtime import Runtime
 
@@ -36,6 +37,7 @@ _HOMES = {
     "Permissions": "core.permissions",
     "RuleEngine": "policy.rules",
     "Runtime": "runtime",
+    "SafetyRule": "policy.safety",
     "Scope": "core.scope",
     "Tool": "core.tool",
     "ToolCall": "core.call",
@@ -56,6 +58,7 @@ __all__ = [
     "Permissions",
     "RuleEngine",
     "Runtime",
+    "SafetyRule",
     "Scope",
     "Tool",
     "ToolCall",

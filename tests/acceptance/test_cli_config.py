@@ -164,7 +164,7 @@ def test_set_changes_one_line_and_keeps_the_rest(place: Place, tongs: Run) -> No
     [
         ("limits.memory", "much", 'limits.memory: must look like "256MiB" or "1GB", got "much"'),
         ("limits.mem", "1", "limits.mem: unknown key `mem` (did you mean `memory`?)"),
-        ("security.rules", "[{a: b}]", "security.rules: this version cannot apply it"),
+        ("security.rules", "[{a: b}]", "security.rules[0]"),
     ],
 )
 def test_set_writes_nothing_that_would_not_be_read(

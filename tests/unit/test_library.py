@@ -21,6 +21,7 @@ PUBLIC = [
     "Permissions",
     "RuleEngine",
     "Runtime",
+    "SafetyRule",
     "Scope",
     "Tool",
     "ToolCall",

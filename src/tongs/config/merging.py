@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tongs.config.named import Voice
-from tongs.config.settings import Approvals, Ceiling, CustomTools, Settings, Webhook
+from tongs.config.settings import (
+    Approvals,
+    Ceiling,
+    CustomTools,
+    Settings,
+    Webhook,
+    WrittenRule,
+)
 from tongs.config.voices import Voices
 from tongs.core.annotations import Any
 from tongs.core.errors import Problem, Severity
@@ -59,6 +66,7 @@ class Merger:
 
     def grant(self, document: Document, *, weaken: bool = True) -> None:
         """Take everything a checked document says; without `weaken` all but weaker enforcement."""
+        self._add_rules(document, trusted=True)
         data, before = document.data, self._settings
         private_hosts = _at(data, ("security", "allow_private_hosts"))
         self._add_restrictions(document, weaken=weaken)
@@ -82,6 +90,7 @@ class Merger:
     def tighten(self, document: Document) -> None:
         """Take what makes things stricter, and list the rest as ignored."""
         self._add_restrictions(document, weaken=False)
+        self._add_rules(document, trusted=False)
         for path in _LOOSENING:
             if _at(document.data, path):
                 self._ignore(document, path, "is ignored")
@@ -97,6 +106,17 @@ class Merger:
         self._settings = replace(
             self._settings, limits=self._settings.limits.tightened(wanted), bounds=bounds
         )
+
+    def _add_rules(self, document: Document, *, trusted: bool) -> None:
+        """Every rule has its say; one that allows only where the person accepted its file."""
+        found: list[WrittenRule] = []
+        for number, data in enumerate(_at(document.data, ("security", "rules")) or ()):
+            path = ("security", "rules", number)
+            if trusted or data.get("decision") != "allow":
+                found.append(WrittenRule(data, document, path, trusted))
+            else:
+                self._ignore(document, path, "is ignored, since it allows")
+        self._settings = replace(self._settings, rules=(*self._settings.rules, *found))
 
     def _tighten_custom_tools(self, document: Document) -> None:
         """Executables may be switched off, and have less time and less to say."""

@@ -14,7 +14,7 @@ from tongs.core.annotations import Any, TypeAlias
 from tongs.core.errors import Problem
 from tongs.core.permissions import Bound, Grants, Limits, Permissions, shorter
 from tongs.core.record import dataclass, field
-from tongs.schema.document import Document
+from tongs.schema.document import Document, PathTuple
 
 Parse: TypeAlias = Callable[[str], Document]
 Trusted: TypeAlias = bool | Callable[[Document], bool]
@@ -30,6 +30,21 @@ class Ceiling:
     permissions: Permissions
     # `file:line`
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRule:
+    """One entry of `security.rules` as its file has it; `path` is where it stands there."""
+
+    data: Mapping[str, Any]
+    document: Document
+    path: PathTuple
+    # False: it came with a project that nobody has accepted, and can only tighten.
+    trusted: bool = True
+
+    @property
+    def source(self) -> str:
+        return f"{self.document.source}:{self.document.line_of(self.path)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +100,7 @@ class Settings:
     custom_tools: CustomTools = field(default_factory=CustomTools)
     approvals: Approvals = field(default_factory=Approvals)
     ceilings: tuple[Ceiling, ...] = ()
+    rules: tuple[WrittenRule, ...] = ()
     # What an untrusted project file asked for and did not get.
     ignored: tuple[Problem, ...] = ()
 

@@ -50,7 +50,6 @@ def read_voices(
             voices += _profile(named, profile)
         except DefinitionInvalid as invalid:
             problems += invalid.problems
-    problems += [problem for voice in voices for problem in not_applied(voice.settings)]
     if problems:
         raise DefinitionInvalid(problems)
     return _with_foreign(Voices(tuple(voices), named), places, parse_foreign or parse)
@@ -85,26 +84,6 @@ def _profile(named: NamedConfigs, name: str) -> list[Voice]:
         message = f"there is no profile `{name}`{did_you_mean(name, known)}"
         raise DefinitionInvalid([Problem("--profile", message, rule="profile", hint=hint)])
     return voices
-
-
-# Described already, and standing from a later version on. To run without a wall that a person has
-# asked for would be weaker than they think.
-_COMING_WALLS = (("security", "rules"),)
-
-
-def not_applied(document: Document) -> list[Problem]:
-    """What this version refuses, since it could only ignore it."""
-    security = document.data.get("security") or {}
-    return [
-        document.problem(
-            path,
-            "this version cannot apply it, and will not run without it",
-            rule="not-applied",
-            hint="remove it, or use auto_approve and auto_deny",
-        )
-        for path in _COMING_WALLS
-        if security.get(path[1])
-    ]
 
 
 def _with_foreign(voices: Voices, places: Places, parse: Parse) -> Voices:

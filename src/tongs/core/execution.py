@@ -36,6 +36,24 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandLine:
+    """What a call would run, for rules to read: a text for a shell, or the words of a program.
+
+    An unknown part of the words is `UNKNOWN_PART`; in a text it is an unset variable.
+    """
+
+    cwd: str
+    text: str = ""
+    argv: tuple[str, ...] = ()
+    stdin: str = ""
+    # Whoever calls wrote it, or a part of it that a shell reads as code.
+    given: bool = False
+
+
+UNKNOWN_PART = "\0"
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
     """A request to a program in Python that prepares itself once, and may stay for the next one.
 
@@ -306,6 +324,8 @@ class Executor(Protocol):
     One that starts no process, and so needs no sandbox, names what it holds itself in `walls`. One
     that writes files it can tell beforehand has `changes(tool, arguments, world)`, which gives the
     `FileChange`s that whoever approves is shown as a difference.
+    One whose tools start programs has `commands(tool, arguments, world)`: the `CommandLine`s of a
+    call, for rules to read.
     """
 
     def preview(self, tool: Tool, arguments: Mapping[str, Any], world: World) -> str:

@@ -104,6 +104,9 @@ class Tool:
     bound: Bound | None = None
     # Why it cannot be called as things are, though its own definition is fine.
     refusal: ToolError | None = None
+    # The argument that is a command for a shell, and the one that says where it starts.
+    command_argument: str = ""
+    folder_argument: str = "cwd"
     # What lies around its interpreter: it may read that and never write it, and nobody pins it.
     # Nothing here leads through a link but what is one itself, which is shown and grants nothing.
     programs: tuple[str, ...] = ()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Command, Completed, Context, Executor, World
+from tongs.core.execution import Command, CommandLine, Completed, Context, Executor, World
+from tongs.core.permissions import absolute
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
@@ -33,6 +34,20 @@ class CommandExecutor:
         if (stdin := _stdin(plan, values)) is not None:
             text += f"\n# stdin: {visible(decoded(stdin))!r}"
         return text
+
+    def commands(
+        self, tool: Tool, arguments: Mapping[str, Any], world: World
+    ) -> Sequence[CommandLine]:
+        plan: CommandPlan = tool.plan
+        values = plan.names.shown(arguments)
+        place = world.place
+        given = ABSENT if plan.cwd is None else plan.cwd.value(values)
+        cwd = place.start
+        if isinstance(given, str) and given and "\0" not in given:
+            cwd = absolute(given, tool.origin.project or place.root, place.home)
+        stdin = _stdin(plan, values) or b""
+        argv = (plan.entrypoint, *dollar.words(plan.args, values))
+        return (CommandLine(cwd, argv=argv, stdin=decoded(stdin)),)
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         plan: CommandPlan = context.tool.plan

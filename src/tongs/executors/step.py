@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os.path
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tongs.core.annotations import Any
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.execution import Command, Completed, Context, World
+from tongs.core.execution import UNKNOWN_PART, Command, CommandLine, Completed, Context, World
 from tongs.core.permissions import Permissions, covered
 from tongs.core.record import dataclass, field
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.output import decoded, visible
 from tongs.policy.permissions import working_directory
-from tongs.template.plan import Plan, Step
+from tongs.template.plan import Plan, Process, Script, Step
 from tongs.template.values import ABSENT, ValueRefused, Values, utf8
+
+# Stands for what an earlier step will have printed, where rules read a later one.
+UNKNOWN_OUTPUT = "tongs-unknown-output"
 
 # As much of stderr as helps a reader of an error message; the whole is in the metadata.
 _ERROR_TAIL = 2000
@@ -52,6 +55,30 @@ class StepExecutor:
     def preview(self, tool: Tool, arguments: Mapping[str, Any], world: World) -> str:
         plan: Plan = tool.plan
         return self.preview_step(plan.steps[0], plan.values(arguments), world)
+
+    def commands(
+        self, tool: Tool, arguments: Mapping[str, Any], world: World
+    ) -> Sequence[CommandLine]:
+        plan: Plan = tool.plan
+        return self.step_commands(plan.steps[0], plan.values(arguments), tool, world)
+
+    def step_commands(
+        self, step: Step, values: Values, tool: Tool, world: World
+    ) -> Sequence[CommandLine]:
+        """What a step runs, where a shell or the kernel reads it; other languages are not told."""
+        with refused_values_named(step):
+            prepared = self.prepare(step, values, world)
+            cwd = _start(tool.plan, step, values, tool, world)
+        given = bool(tool.raw_parameters)
+        if isinstance(step.action, Process):
+            argv = tuple(word for word in prepared.argv if isinstance(word, str))
+            words = tuple(UNKNOWN_PART if UNKNOWN_OUTPUT in word else word for word in argv)
+            return (CommandLine(cwd, argv=words, given=given),) if words else ()
+        if isinstance(step.action, Script) and _is_shell(step.action):
+            # Inside of quotes, since values are bound by a quoted text.
+            text = prepared.preview.replace(UNKNOWN_OUTPUT, "'\"$__unknown\"'")
+            return (CommandLine(cwd, text=text, given=given),)
+        return ()
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         plan: Plan = context.tool.plan
@@ -95,6 +122,20 @@ class StepExecutor:
             timeout=_remaining(step, context),
         )
         return await context.session.run(command, context.observe)
+
+
+def _is_shell(script: Script) -> bool:
+    name = os.path.basename(script.command[0]) if script.command else script.shell
+    return name in ("bash", "sh", "dash", "ash", "zsh", "ksh", "mksh")
+
+
+def _start(plan: Plan, step: Step, values: Values, tool: Tool, world: World) -> str:
+    """Where it would start, whether it may or not."""
+    template = step.working_directory or plan.working_directory
+    given = ABSENT if template is None else template.render(values)
+    if not isinstance(given, str) or not given or "\0" in given:
+        return world.place.start
+    return working_directory(given, tool, world.place)
 
 
 def refuse_unsupported(tool: Tool) -> None:

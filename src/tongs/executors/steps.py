@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import (
+    CommandLine,
     Completed,
     Context,
     Executor,
@@ -19,6 +20,7 @@ from tongs.core.record import dataclass, field, replace
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.executors.step import (
+    UNKNOWN_OUTPUT,
     StepExecutor,
     ending,
     failure,
@@ -51,6 +53,21 @@ class StepsExecutor:
             title = f"# step {number} of {len(plan.steps)}: {step.name} ({_kind(step)})\n"
             shown.append((title if plan.several else "") + self._preview_step(step, values, world))
         return "\n\n".join(shown)
+
+    def commands(
+        self, tool: Tool, arguments: Mapping[str, Any], world: World
+    ) -> Sequence[CommandLine]:
+        """Every step's; a step that calls a tool is ruled when it does."""
+        plan: Plan = tool.plan
+        values = plan.values(arguments)
+        for step in plan.steps:
+            values.update({f"{step.name}.{p}": UNKNOWN_OUTPUT for p in STEP_PROPERTIES})
+        return [
+            line
+            for step in plan.steps
+            if not isinstance(step.action, Nested)
+            for line in self._of(step).step_commands(step, values, tool, world)
+        ]
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         plan: Plan = context.tool.plan

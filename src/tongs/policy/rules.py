@@ -7,7 +7,7 @@ nothing else objects to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tongs.core.annotations import Any, Protocol
 from tongs.core.call import CallerKind, ToolCall
@@ -15,6 +15,7 @@ from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode
 from tongs.core.record import dataclass
 from tongs.core.tool import Level, Tool, Trust
+from tongs.policy.index import RuleIndex
 
 _LEVELS = {level.value: level for level in Level}
 _SELECTED_LEVELS = {f"tool:{level.value}": level for level in Level}
@@ -171,17 +172,37 @@ class CoveredByOuterCall:
         return Verdict(Decision.ALLOW, "nested", f"{caller.name} was allowed and uses it")
 
 
-@dataclass(frozen=True, slots=True)
 class RuleEngine:
-    """All rules of a runtime."""
+    """All rules of a runtime; `add_rule` as in seed 001."""
 
-    rules: Sequence[Rule]
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self._rules = tuple(rules)
+        self._index: RuleIndex | None = None
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self._rules
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules)
+
+    def add_rule(self, rule: Rule) -> None:
+        """From the next call on it has its say."""
+        self._rules = (*self._rules, rule)
+        self._index = None
 
     def decide(self, call: ToolCall, tool: Tool) -> Verdict:
-        verdicts = [verdict for rule in self.rules if (verdict := rule.check(call, tool))]
+        verdicts = [verdict for _, verdict in self.verdicts(call, tool)]
         if not verdicts:
             return _ask(tool)
         return max(verdicts, key=lambda verdict: verdict.decision)
+
+    def verdicts(self, call: ToolCall, tool: Tool) -> list[tuple[Rule, Verdict]]:
+        """Every rule that has something to say about a call, and what."""
+        if self._index is None:
+            self._index = RuleIndex(self._rules)
+        rules = self._index.about(call, tool)
+        return [(rule, verdict) for rule in rules if (verdict := rule.check(call, tool))]
 
 
 def default_rules(

@@ -23,12 +23,13 @@ from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.pipeline import run
-from tongs.policy.rules import Rule, default_rules
+from tongs.policy.rules import Rule, RuleEngine, default_rules
 from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.approving import Approving
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
+from tongs.runtime.ruling import rules_of
 from tongs.runtime.settings_files import SettingsFiles
 from tongs.runtime.shapes import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
@@ -59,6 +60,7 @@ class Runtime:
     log: Log
     # For surfaces that have a person to ask.
     approving: Approving
+    rules: RuleEngine
     _parts: Parts
     _catalogue: Catalogue
     _approver: Approver | None
@@ -71,7 +73,7 @@ class Runtime:
         auto_approve: Iterable[str] = (),
         auto_deny: Iterable[str] = (),
         load_tools: Sequence[str | os.PathLike[str]] = (),
-        rules: Iterable[Rule] = (),
+        rules: Iterable[Rule | Mapping[str, Any]] = (),
         profile: str | None = None,
         log_level: str = "info",
         single_thread: bool = False,
@@ -81,7 +83,8 @@ class Runtime:
         """The runtime for a directory (the current one by default).
 
         `auto_approve` and `auto_deny` take `tool:read`, `tool:TAG`, a name or `*`, and add to the
-        config. `load_tools` names further definition files or folders. The settings of `profile`
+        config. `rules` are objects with `check`, or mappings as in `security.rules`. `load_tools`
+        names further definition files or folders. The settings of `profile`
         come after those of the config files. `single_thread` promises that this process has one
         thread and keeps to it, so that processes can be started without a fork server. Without
         `use_cache` every definition is read, and every executable asked, anew. `secrets` gives the
@@ -111,10 +114,11 @@ class Runtime:
         registry = ToolRegistry(catalogue.find)
         audit = AuditLog(_audit_files(places), lambda message: log.write("warning", message))
         asking = Approving(places, settings, host, Documents(cache).data)
+        wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
         approved = (*settings.auto_approve, *auto_approve)
         denied = (*settings.auto_deny, *auto_deny)
-        engine = default_rules(approved, denied, (*asking.rules, *rules))
-        wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
+        own = rules_of(settings.rules, rules, wiring.look())
+        engine = default_rules(approved, denied, (*asking.rules, *own))
         sandbox = wiring.sandbox(single_thread=single_thread)
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
@@ -122,7 +126,7 @@ class Runtime:
         made = replace(wiring.parts(engine.decide, sandbox, audit), confirm=catalogue.confirm)
         parts = asking.added_to(made)
         definitions = Definitions(places, catalogue, trust, audit)
-        opened = (places, settings, registry, definitions, files, audit, log, asking)
+        opened = (places, settings, registry, definitions, files, audit, log, asking, engine)
         return Runtime(*opened, parts, catalogue, approver)
 
     @property

@@ -21,6 +21,7 @@ from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
 from tongs.executors import Executors
+from tongs.policy.looking import Look, commands_of
 from tongs.policy.permissions import effective
 from tongs.registry import ToolRegistry
 from tongs.runtime.enforcing import ChosenSandbox
@@ -99,6 +100,11 @@ class Wiring:
         self._world = World(self.place, base, self._interpreters, self._platform)
         # By identity, holding the tool so that the identity cannot be given to another one.
         self._allowed: dict[int, tuple[Tool, Allowance]] = {}
+        self._executors = Executors()
+
+    def look(self) -> Look:
+        """How rules look at a call here: what its executor says that it would start."""
+        return Look(self.place, commands_of(self._executors, self._world))
 
     def sandbox(self, *, single_thread: bool) -> ChosenSandbox:
         from tongs.sandbox.host import Host  # noqa: PLC0415 - listing starts nothing
@@ -128,7 +134,7 @@ class Wiring:
             validate=self.validate,
             decide=decide,
             allow=self.allow,
-            executors=Executors(),
+            executors=self._executors,
             sandbox=sandbox,
             audit=audit,
             world=self.world,

@@ -156,7 +156,7 @@ def test_without_any_profile_the_hint_says_where_one_is_written(files: Files) ->
         ("limits: {memory: much}", "limits.memory"),
         ("securty: {}", "securty"),
         ("profiles: {x: {}}", "profiles"),
-        ("security: {rules: [{a: b}]}", "security.rules"),
+        ("security: {rules: [{when: {tool: a}, decision: b}]}", "security.rules[0].decision"),
     ],
 )
 def test_a_broken_profile_is_an_error_only_where_it_is_used(

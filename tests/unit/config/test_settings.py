@@ -317,13 +317,39 @@ def test_a_place_is_ones_own_by_owner_and_mode(
         assert why_not_own(str(place)) is None
 
 
-def test_wall_that_cannot_be_built_yet_stops_everything(files: Files) -> None:
+def test_rule_that_is_not_understood_stops_everything(files: Files) -> None:
     files.write(user="security: {rules: [{deny: x}]}")
 
     with pytest.raises(DefinitionInvalid) as caught:
         load_settings(files.places, read)
 
-    assert [problem.rule for problem in caught.value.problems] == ["not-applied"]
+    assert {problem.rule for problem in caught.value.problems} == {"schema"}
+
+
+def test_rules_of_all_files_are_kept_with_their_lines(files: Files) -> None:
+    files.write(
+        user="security:\n  rules:\n  - {when: {tool: a}, decision: deny}\n",
+        project="security:\n  rules:\n  - {when: {tool: b}, decision: ask}\n",
+    )
+
+    rules = load_settings(files.places, read, project_trusted=True).rules
+
+    assert [(rule.data["when"], rule.source.rpartition(":")[2]) for rule in rules] == [
+        ({"tool": "a"}, "3"),
+        ({"tool": "b"}, "3"),
+    ]
+
+
+def test_untrusted_project_may_only_tighten_by_rules(files: Files) -> None:
+    files.write(
+        project="security:\n  rules:\n  - {when: {tool: a}, decision: allow}\n"
+        "  - {when: {tool: b}, decision: ask}\n  - {when: {tool: c}, decision: deny}\n"
+    )
+
+    settings = load_settings(files.places, read)
+
+    assert [rule.data["decision"] for rule in settings.rules] == ["ask", "deny"]
+    assert [(problem.line, problem.rule) for problem in settings.ignored] == [(3, "config-ignored")]
 
 
 def test_every_ceiling_is_kept_with_its_line(files: Files) -> None:

@@ -1,0 +1,145 @@
+"""Files that hold passwords and keys, and commands and arguments that read them."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Iterator, Mapping
+
+from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
+from tongs.core.decision import Decision
+from tongs.core.execution import CommandLine
+from tongs.policy.looking import Case
+from tongs.policy.targets import Ground, Target, candidates, each_target, shown, target
+
+if TYPE_CHECKING:
+    from tongs.policy.shell.reading import Reading
+    from tongs.policy.shell.state import Invocation
+
+Judged: TypeAlias = Iterator[tuple[Decision, str]]
+
+_SYSTEM_SECRETS = re.compile(
+    r"/etc/(?:passwd|shadow|gshadow|sudoers)-?|/etc/sudoers\.d(?:/.*)?|/etc/ssh/ssh_host_\w+_key"
+    r"|/proc/(?:self|thread-self|\d+|\d+/task/\d+)/environ"
+)
+_HOME_SECRETS = re.compile(
+    r"\.ssh(?:/(?!known_hosts|config\Z|authorized_keys|[^/]*\.pub\Z).*)?"
+    r"|\.aws(?:/.*)?|\.gnupg(?:/.*)?|\.netrc|\.pgpass|\.git-credentials|\.pypirc|\.vault-token"
+    r"|\.kube/config|\.docker/config\.json|\.config/gcloud(?:/.*)?|\.config/gh/hosts\.yml"
+    r"|\.azure(?:/.*)?|\.password-store(?:/.*)?|\.local/share/keyrings(?:/.*)?"
+)
+_NAMED_SECRETS = re.compile(
+    r"id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|\.env(?:\.(?!example\Z|sample\Z|template\Z|dist\Z|test\Z)"
+    r"[\w.-]+)?"
+)
+# For patterns: whatever one of these matches is meant.
+_EXAMPLES = (".ssh", ".ssh/id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".gnupg", ".netrc")
+_SYSTEM_EXAMPLES = ("/etc/passwd", "/etc/shadow", "/etc/sudoers", "/proc/self/environ")
+# They name files and read none of what is in them.
+_NOT_READERS = frozenset(
+    "echo printf touch rm mkdir rmdir ls dir stat test [ cd pushd chmod chown chgrp file basename"
+    " dirname realpath readlink which type command export unset alias true false : kill ps env"
+    " ssh-keygen ssh-add ssh fd exit return".split()
+)
+_GIT_READERS = frozenset("show diff grep cat-file hash-object archive blame log apply".split())
+# The last operand is written, not read.
+_COPIERS = frozenset({"cp", "mv", "install", "ln", "rsync"})
+_PATTERN_OPTIONS = frozenset(
+    {"-name", "-iname", "-path", "-ipath", "-not", "--exclude", "--include", "-g", "--glob", "-e"}
+)
+
+
+def read_secrets(reading: Reading, line: CommandLine, ground: Ground) -> Judged:
+    for invocation in reading.invocations:
+        for word in (*_read_words(invocation), *invocation.reads):
+            for candidate in candidates(word):
+                for place in each_target(candidate, invocation):
+                    if place is not None and (why := _is_secret(place, ground)):
+                        yield Decision.DENY, f"`{invocation.shown}` reads {why}"
+
+
+def _read_words(invocation: Invocation) -> Iterator[str]:
+    name, words = invocation.program, list(invocation.words[1:])
+    if name in _NOT_READERS or (name == "git" and not _GIT_READERS & set(words[:4])):
+        return
+    if name in _COPIERS and not any(word.startswith(("-t", "--target")) for word in words):
+        last = next(
+            (n for n in range(len(words) - 1, -1, -1) if not words[n].startswith("-")), None
+        )
+        if last is not None:
+            del words[last]
+    if name in ("grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "jq", "yq"):
+        # The first operand is what is looked for.
+        first = next((n for n, word in enumerate(words) if not word.startswith("-")), None)
+        if first is not None and "-e" not in words and "-f" not in words:
+            del words[first]
+    before = ""
+    for word in words:
+        if before not in _PATTERN_OPTIONS and not word.startswith(("--exclude", "--include")):
+            yield word
+        before = word
+
+
+def _is_secret(place: Target, ground: Ground) -> str:
+    path, home = place.path, ground.home
+    below = path[len(home) + 1 :] if path.startswith(home + "/") else ""
+    if not place.rest:
+        found = (
+            _SYSTEM_SECRETS.fullmatch(path)
+            or (below and _HOME_SECRETS.fullmatch(below))
+            or re.fullmatch(r"/root/\.ssh(?:/.*)?", path)
+            or _NAMED_SECRETS.fullmatch(os.path.basename(path))
+        )
+        return path if found else ""
+    if place.unsure and not re.search(r"[^\0/]", place.rest):
+        return ""
+    folder = path.rpartition("/")[0]
+    examples = [*_SYSTEM_EXAMPLES, *(f"{home}/{name}" for name in _EXAMPLES)]
+    last = place.rest.rpartition("/")[2]
+    if last.lstrip("\x01\x02\x03\0"):
+        # `.en?` and `id_*`, but not a bare `*`.
+        examples += [f"{folder}/.env", f"{folder}/id_rsa", f"{folder}/id_ed25519"]
+    if not place.unsure and any(place.can_be(example) for example in examples):
+        return shown(place)
+    if _NAMED_SECRETS.fullmatch(last):
+        return shown(place)
+    return ""
+
+
+# Arguments that name a file, and tools of seed 002 that do not read what is in it.
+_PATH_ARGUMENT = re.compile(
+    r"(?:.*[_-])?(?:path|paths|file|files|filename|filepath|source|src|input|from|uri|url|location)",
+    re.IGNORECASE,
+)
+_PATH = re.compile(r"[^\x00-\x1f]{1,4096}")
+_WRITING_TOOLS = frozenset(
+    {"write_file", "delete_file", "list_directory", "list_files", "move_file"}
+)
+
+
+def named_secrets(case: Case, ground: Ground) -> Judged:
+    if case.tool.name in _WRITING_TOOLS:
+        return
+    for name, value in _path_arguments(case.call.arguments):
+        if "://" in value and not value.startswith("file://"):
+            continue
+        word = re.sub(r"^file://(?:localhost)?", "", value)
+        if word == "~" or word.startswith("~/"):
+            word = case.place.home + word[1:]
+        place = target(word, case.place.start)
+        if place is not None and (why := _is_secret(place, ground)):
+            yield Decision.DENY, f"{name} is {why}"
+
+
+def _is_path(name: str, value: str) -> bool:
+    return bool(_PATH_ARGUMENT.fullmatch(name) and _PATH.fullmatch(value))
+
+
+def _path_arguments(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in arguments.items():
+        values = value if isinstance(value, list) else [value]
+        for each in values:
+            if isinstance(each, Mapping):
+                yield from _path_arguments(each)
+            elif isinstance(each, str) and _is_path(str(name), each):
+                yield str(name), each

@@ -1,0 +1,483 @@
+"""Follow a script from its first command to its last, and tell every program it starts."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Callable, Sequence
+
+from tongs.policy.shell.printing import formatted, printed_by
+from tongs.policy.shell.programs import started_by
+from tongs.policy.shell.reader import Reader, read
+from tongs.policy.shell.started import Started
+from tongs.policy.shell.state import UNKNOWN, Findings, Invocation, State
+from tongs.policy.shell.tree import (
+    Assignment,
+    Command,
+    Compound,
+    Doubt,
+    Evaluation,
+    Function,
+    Item,
+    Loop,
+    Pipeline,
+    Redirection,
+    Script,
+    Simple,
+    Substitution,
+    Word,
+)
+from tongs.policy.shell.values import Expander
+
+_DEEPEST = 24
+_DECLARATIONS = frozenset({"declare", "typeset", "local", "export", "readonly"})
+# Their words are names of variables, which bash evaluates, or arithmetic.
+_EVALUATING = frozenset(
+    {"let", "unset", "read", "test", "[", "mapfile", "readarray", "getopts", "wait", *_DECLARATIONS}
+)
+# Bash expands the values of these again, or takes them for a program.
+_EXPANDED = frozenset({"PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "BASH_ENV", "ENV"})
+_LEAVING = frozenset({"exit", "return", "die", "fail", "abort", "fatal"})
+# Beside them stand names and arithmetic.
+_NUMERIC = frozenset({"-v", "-R", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_SUBSTITUTED = re.compile(r"\$\(|`")
+_NAMES = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# What they print is a number, whatever they read.
+_COUNTERS = frozenset("wc date nproc stat expr bc seq id tput stty du df getconf echo".split())
+
+
+class Walker:
+    """One reading. `through` are the programs that started the shell that runs this script."""
+
+    def __init__(
+        self, findings: Findings, state: State, through: tuple[str, ...] = (), depth: int = 0
+    ) -> None:
+        if depth > _DEEPEST:
+            raise Doubt("it is nested too deeply")
+        self.findings = findings
+        self.state = state
+        self.through = through
+        self.depth = depth
+        self.calling: tuple[str, ...] = ()
+        # Beside itself: in a pipeline or in the background.
+        self.beside = False
+        # Variables that hold what a command has printed.
+        self.printed: set[str] = set()
+        self.values = Expander(state, self._output, self._evaluate)
+
+    def text(self, source: str) -> str | None:
+        """Follow a text that a shell would run; what it prints, if that is known."""
+        script = read(source, self.depth)
+        printed = self.script(script, "")
+        if script.doubt:
+            self.findings.doubt(f"not understood: {script.doubt}")
+        return printed
+
+    def script(self, script: Script, stdin: str | None) -> str | None:
+        """Follow the commands; what they print, if that is known."""
+        printed: list[str | None] = []
+        group: list[Item] = []
+        for number, item in enumerate(script.items):
+            group.append(item)
+            following = script.items[number + 1 : number + 2]
+            if not following or following[0].after == ";":
+                printed.append(self._group(group, stdin))
+                group = []
+        return None if None in printed else "".join(part or "" for part in printed)
+
+    def _group(self, group: list[Item], stdin: str | None) -> str | None:
+        """Commands joined by `&&` and `||`: each may be the last that runs."""
+        state = self.state
+        before = state.copy()
+        states: list[State] = []
+        printed: list[str | None] = []
+        for item in group:
+            if item.background:
+                printed.append(self._apart(item.command, stdin, beside=True))
+            else:
+                printed.append(self.command(item.command, stdin))
+            states.append(state.copy())
+        leaves = len(group) > 1 and group[1].after == "||" and _leaves(group[1].command)
+        changes_folder = len(group) == 1 and _name(group[0].command) in ("cd", "pushd", "popd")
+        if (len(group) > 1 and not leaves) or (changes_folder and not state.stops_at_failure):
+            state.become([before, *states])
+        elif leaves:
+            state.become(states[:1])
+        return printed[0] if len(group) == 1 else None
+
+    def command(self, command: Command, stdin: str | None) -> str | None:
+        self.findings.step()
+        if isinstance(command, Simple):
+            return self._simple(command, stdin)
+        if isinstance(command, Pipeline):
+            return self._pipeline(command, stdin)
+        if isinstance(command, Function):
+            self.state.functions[command.name] = (command.body,)
+            return ""
+        reads, writes, given = self._redirected(command.redirections, stdin)
+        self._note_files(reads, writes)
+        if isinstance(command, Evaluation):
+            self._evaluation(command)
+            return ""
+        if isinstance(command, Loop):
+            printed = self._loop(command, given)
+        elif command.kind == "(":
+            printed = self._subshell(command.scripts[0], given)
+        elif command.kind == "{":
+            printed = self.script(command.scripts[0], given)
+        elif command.kind == "while":
+            printed = self._while(command, given)
+        else:
+            printed = self._branches(command, given)
+        return None if writes else printed
+
+    def _apart(self, command: Command, stdin: str | None, *, beside: bool) -> str | None:
+        """In a process of its own: what it sets is gone with it."""
+        inner = self._another(self.state.copy())
+        inner.beside = self.beside or beside
+        return inner.command(command, stdin)
+
+    def _another(self, state: State, through: tuple[str, ...] = ()) -> Walker:
+        inner = Walker(self.findings, state, (*self.through, *through), self.depth + 1)
+        inner.calling, inner.beside = self.calling, self.beside
+        inner.printed = self.printed
+        return inner
+
+    def _subshell(self, script: Script, stdin: str | None) -> str | None:
+        return self._another(self.state.copy()).script(script, stdin)
+
+    def _pipeline(self, pipeline: Pipeline, stdin: str | None) -> str | None:
+        given = stdin
+        for part in pipeline.parts:
+            given = self._apart(part, given, beside=True)
+        return given
+
+    def _while(self, loop: Compound, stdin: str | None) -> str | None:
+        """What the second round finds is what the first has left."""
+        before = self.state.copy()
+        for script in loop.scripts:
+            self.script(script, stdin)
+        if self.state.variables != before.variables or self.state.folders != before.folders:
+            self.state.become([before, self.state.copy()])
+            for script in loop.scripts:
+                self.script(script, stdin)
+            self.state.become([before, self.state.copy()])
+        return None
+
+    def _branches(self, command: Compound, stdin: str | None) -> str | None:
+        for word in command.words:
+            self.values.text(word)
+        ends: list[State] = [self.state.copy()]
+        conditional = command.kind == "if"
+        for number, script in enumerate(command.scripts):
+            last_of_else = number == len(command.scripts) - 1 and number % 2 == 0
+            if conditional and number % 2 == 0 and not last_of_else:
+                self.script(script, stdin)
+                continue
+            inner = self._another(self.state.copy())
+            inner.script(script, stdin)
+            ends.append(inner.state)
+        self.state.become(ends)
+        return None
+
+    def _loop(self, loop: Loop, stdin: str | None) -> str | None:
+        words: Sequence[str] | None = self.state.positional
+        if loop.words is not None:
+            words = [field for word in loop.words for field in self.values.fields(word)]
+        elif words is not None:
+            words = words[1:]
+        before = self.state.copy()
+        for value in (UNKNOWN,) if words is None else words:
+            self.state.variables[loop.name] = None if UNKNOWN in value else value
+            self.state.arrays.pop(loop.name, None)
+            self.script(loop.body, stdin)
+        self.state.become([before, self.state.copy()])
+        return None
+
+    def _evaluation(self, command: Evaluation) -> None:
+        texts = [self.values.text(word) for word in command.words]
+        for number, text in enumerate(texts):
+            beside = {*texts[max(number - 1, 0) : number], *texts[number + 1 : number + 2]}
+            if command.kind == "((" or beside & _NUMERIC or _SUBSTITUTED.search(text):
+                self._evaluate(text)
+
+    def _evaluate(self, text: str) -> None:
+        """Arithmetic, or a name with a subscript: commands inside it run, and in its variables."""
+        if _SUBSTITUTED.search(text):
+            pieces = Reader(text, self.depth + 1).heredoc_pieces()
+            self.values.text(Word(pieces))
+        for name in _NAMES.findall(text):
+            value = self.state.variables.get(name, "")
+            if value is None and name in self.printed:
+                self.findings.doubt(f"${name} is evaluated as arithmetic")
+            elif value and _SUBSTITUTED.search(value):
+                self.values.text(Word(Reader(value, self.depth + 1).heredoc_pieces()))
+
+    def _output(self, substitution: Substitution) -> str | None:
+        inner = self._another(self.state.copy())
+        printed = inner.script(substitution.body, "")
+        if not substitution.direction:
+            return printed
+        # The file that the shell gives in its place.
+        path = f"/dev/fd/{63 - len(self.findings.pipes)}"
+        self.findings.pipes[path] = printed if substitution.direction == "<" else None
+        return path
+
+    # -- simple commands
+
+    def _simple(self, simple: Simple, stdin: str | None) -> str | None:
+        words = [field for word in simple.words for field in self.values.fields(word)]
+        reads, writes, given = self._redirected(simple.redirections, stdin)
+        for assignment in simple.declared:
+            self._assign(assignment)
+        if not words:
+            for assignment in simple.assignments:
+                self._assign(assignment)
+            if any(word.raw for word in simple.words):
+                self.findings.doubt("the program is not known")
+            self._note_files(reads, writes)
+            return ""
+        outer = self.state
+        if simple.assignments:
+            # They hold for this command alone.
+            self.state = self.values.state = outer.copy()
+            for assignment in simple.assignments:
+                self._assign(assignment)
+        environment = tuple(
+            f"{each.name}={self.state.variables.get(each.name)}" for each in simple.assignments
+        )
+        invocation = Invocation(
+            tuple(words), self.state.folders, self.through, given, environment, reads, writes
+        )
+        inner, self.state = self.state, outer
+        self.values.state = outer
+        printed = self.start(invocation, inner if simple.assignments else None)
+        return None if writes else printed
+
+    def start(self, invocation: Invocation, environment: State | None = None) -> str | None:
+        """One program with its words: note it, and follow what it starts in turn."""
+        self.findings.step()
+        if len(invocation.through) + self.depth > _DEEPEST:
+            raise Doubt("it is nested too deeply")
+        name = invocation.words[0]
+        if UNKNOWN in name or any(mark in name for mark in "\x01\x02\x03"):
+            self.findings.doubt(f"the program `{invocation.shown}` is not known")
+        self.findings.invocations.append(invocation)
+        if name in self.state.functions:
+            return self._function(name, invocation)
+        if not invocation.through or invocation.through == self.through:
+            self._builtin(name, invocation)
+        printed: str | None = None
+        for started in started_by(invocation, self.findings):
+            printed = self._follow(started, invocation, environment)
+        return printed_by(invocation) if printed is None else printed
+
+    def _follow(
+        self, started: Started, invocation: Invocation, environment: State | None
+    ) -> str | None:
+        if started.words is not None:
+            for one in started.words:
+                self.start(one)
+            return None
+        state = (environment or self.state).copy()
+        if not started.same_shell:
+            # A shell of its own sees only what was exported, and may see all of it.
+            state.functions = {}
+            state.positional = started.positional
+        if started.folders is not None:
+            state.folders = started.folders
+        through = (
+            () if started.same_shell else (*invocation.through[len(self.through) :], started.by)
+        )
+        inner = self._another(state, through)
+        printed = inner.text(started.text)
+        if started.same_shell:
+            self.state.become([inner.state])
+        return printed
+
+    def _function(self, name: str, invocation: Invocation) -> str | None:
+        if name in self.calling:
+            if self.beside:
+                self.findings.bombs.append(name)
+            return None
+        for body in self.state.functions[name]:
+            positional, self.state.positional = self.state.positional, invocation.words
+            calling, self.calling = self.calling, (*self.calling, name)
+            self.command(body, invocation.stdin)
+            self.state.positional, self.calling = positional, calling
+        return None
+
+    def _builtin(self, name: str, invocation: Invocation) -> None:
+        """What a command of the shell itself changes."""
+        words = invocation.words[1:]
+        change = _CHANGES.get(name)
+        if change is not None:
+            change(self, words)
+        elif name in _RENAMING and any(map(_RENAMING[name][0].match, words)):
+            self.findings.doubt(_RENAMING[name][1])
+        if name == "printf" and words[:1] == ("-v",) and len(words) > 2:
+            self.state.variables[words[1]] = formatted(words[2:])
+        elif name not in _EVALUATING:
+            return
+        for word in words:
+            if name == "let" or _SUBSTITUTED.search(word):
+                self._evaluate(word)
+
+    def _forget(self, words: Sequence[str]) -> None:
+        self.state.folders = (UNKNOWN,)
+
+    def _read(self, words: Sequence[str]) -> None:
+        for word in filter(_NAMES.fullmatch, words):
+            self.state.variables[word] = None
+            self.printed.add(word)
+
+    def _unset(self, words: Sequence[str]) -> None:
+        for word in words:
+            self.state.variables.pop(word, None)
+
+    def _set(self, words: Sequence[str]) -> None:
+        for number, word in enumerate(words):
+            if word == "--" or not word.startswith(("-", "+")):
+                rest = words[number + (word == "--") :]
+                self.state.positional = ("", *rest)
+                return
+            if word.startswith("-") and "e" in word and not word.startswith("--"):
+                self.state.stops_at_failure = True
+
+    def _change_folder(self, words: Sequence[str]) -> None:
+        operands = [word for word in words if not (word.startswith("-") and len(word) > 1)]
+        target = operands[0] if operands else self.state.home
+        if target == "-" or any(mark in target for mark in "\0\x01\x02\x03"):
+            self.state.folders = (UNKNOWN,)
+            return
+        self.state.folders = tuple(
+            dict.fromkeys(
+                UNKNOWN
+                if folder == UNKNOWN and not os.path.isabs(target)
+                else os.path.normpath(os.path.join(folder.replace(UNKNOWN, "/"), target))
+                for folder in self.state.folders
+            )
+        )
+
+    def _declare(self, words: Sequence[str]) -> None:
+        references = any(word.startswith("-") and "n" in word for word in words)
+        for word in words:
+            name, equals, value = word.partition("=")
+            name = name.removesuffix("+")
+            if references and equals:
+                self.findings.doubt(f"declare -n {name} is another name of a variable")
+            if equals and _NAMES.fullmatch(name):
+                self._set_variable(name, value)
+
+    def _set_variable(self, name: str, value: str) -> None:
+        self.state.arrays.pop(name, None)
+        self.state.variables[name] = None if UNKNOWN in value else value
+        if name in _EXPANDED:
+            if UNKNOWN in value:
+                self.findings.doubt(f"bash expands ${name}, which is not known")
+            elif name in ("BASH_ENV", "ENV"):
+                self.findings.doubt(f"{name} names a file that the next shell runs")
+            else:
+                self._evaluate(value)
+                if name == "PROMPT_COMMAND":
+                    self._another(self.state.copy(), (name,)).text(value)
+        if name == "IFS":
+            self.findings.doubt("IFS is changed")
+
+    def _assign(self, assignment: Assignment) -> None:
+        if assignment.subscript:
+            self._evaluate(self.values.text(Word(assignment.subscript)))
+        if assignment.items is not None:
+            items = [field for word in assignment.items for field in self.values.fields(word)]
+            before = self.state.arrays.get(assignment.name, ()) if assignment.appends else ()
+            self.state.variables.pop(assignment.name, None)
+            unknown = before is None or UNKNOWN in items
+            self.state.arrays[assignment.name] = None if unknown else (*(before or ()), *items)
+            return
+        value = self.values.text(assignment.value, assigned=True)
+        if assignment.subscript:
+            self.state.arrays[assignment.name] = None
+            return
+        if assignment.appends:
+            before_text = self.state.variables.get(assignment.name, "")
+            value = UNKNOWN if before_text is None else before_text + value
+        self._set_variable(assignment.name, value)
+        if UNKNOWN in value and not _counts(assignment.value):
+            self.printed.add(assignment.name)
+
+    # -- redirections
+
+    def _redirected(
+        self, redirections: Sequence[Redirection], stdin: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...], str | None]:
+        """Files read, files written, and what arrives on standard input."""
+        reads: list[str] = []
+        writes: list[str] = []
+        for each in redirections:
+            if each.body is not None:
+                text = self.values.text(each.body)
+                stdin = None if UNKNOWN in text else text
+                continue
+            if each.operator.startswith("<<"):
+                raise Doubt("a heredoc has no body")
+            target = self.values.text(each.target)
+            if each.operator in ("<&", ">&") and (
+                target.isdigit() or target.rstrip("-").isdigit() or target == "-"
+            ):
+                continue
+            if each.operator in ("<", "<>", "<&"):
+                reads.append(target)
+                if target in self.findings.pipes:
+                    stdin = self.findings.pipes[target]
+                elif target in ("/dev/stdin", "/dev/fd/0"):
+                    continue
+                else:
+                    stdin = ""
+            if each.operator not in ("<", "<&"):
+                writes.append(target)
+        return tuple(reads), tuple(writes), stdin
+
+    def _note_files(self, reads: tuple[str, ...], writes: tuple[str, ...]) -> None:
+        if reads or writes:
+            noted = Invocation((":",), self.state.folders, self.through, "", (), reads, writes)
+            self.findings.invocations.append(noted)
+
+
+# Commands that change what the shell itself is like.
+_CHANGES: dict[str, Callable[[Walker, Sequence[str]], None]] = {
+    **dict.fromkeys(("cd", "pushd"), Walker._change_folder),  # noqa: SLF001 - its own
+    "popd": Walker._forget,  # noqa: SLF001 - as above
+    "set": Walker._set,  # noqa: SLF001 - as above
+    **dict.fromkeys(_DECLARATIONS, Walker._declare),  # noqa: SLF001 - as above
+    **dict.fromkeys(("read", "mapfile", "readarray", "getopts"), Walker._read),  # noqa: SLF001 - as above
+    "unset": Walker._unset,  # noqa: SLF001 - as above
+}
+# After these a name means another program.
+_RENAMING: dict[str, tuple[re.Pattern[str], str]] = {
+    "hash": (re.compile("-p"), "hash -p gives a program another name"),
+    "enable": (re.compile(""), "enable changes the commands of the shell"),
+    "alias": (re.compile(".+="), "alias gives a command another name"),
+}
+
+
+def _name(command: Command) -> str:
+    return command.words[0].raw if isinstance(command, Simple) and command.words else ""
+
+
+def _leaves(command: Command) -> bool:
+    if isinstance(command, Compound) and command.kind == "{" and command.scripts[0].items:
+        return _leaves(command.scripts[0].items[-1].command)
+    return _name(command) in _LEAVING
+
+
+def _counts(value: Word) -> bool:
+    """`$(… | wc -l)` and `$(( … ))` are numbers."""
+    for piece in value.pieces:
+        if isinstance(piece, Substitution):
+            command = piece.body.items[-1].command if piece.body.items else None
+            last = command.parts[-1] if isinstance(command, Pipeline) else command
+            if last is None or _name(last) not in _COUNTERS:
+                return False
+        elif getattr(piece, "name", None):
+            return False
+    return True

@@ -1,0 +1,52 @@
+"""The rules of a place: those every call meets, those of its config files, those of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tongs.config.settings import WrittenRule
+from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.errors import DefinitionInvalid, Problem
+from tongs.policy.hazards import DefaultRule, default_hazards
+from tongs.policy.looking import Look
+
+if TYPE_CHECKING:
+    from tongs.policy.configured import ConfiguredRule
+
+
+def rules_of(written: Sequence[WrittenRule], of_program: Iterable[Any], look: Look) -> list[Any]:
+    """All of them; DefinitionInvalid if one cannot be used, or does not do what it says."""
+    given = list(of_program)
+    if not written and not given:
+        return list(default_hazards(look))
+    from tongs.policy.configured import bound  # noqa: PLC0415 - most people have no rules
+
+    configured = compiled(written, look)
+    return [*_defaults(written, look), *configured, *bound(given, look)]
+
+
+def _defaults(written: Sequence[WrittenRule], look: Look) -> list[DefaultRule]:
+    """A rule of the person's own takes the place of the default rule of the same name."""
+    replaced = {str(rule.data.get("name")) for rule in written if rule.trusted}
+    return [rule for rule in default_hazards(look) if rule.name not in replaced]
+
+
+def compiled(written: Iterable[WrittenRule], look: Look) -> list[ConfiguredRule]:
+    from tongs.policy.configured import compile_rule, wrong_examples  # noqa: PLC0415 - as above
+
+    problems: list[Problem] = []
+    rules: list[ConfiguredRule] = []
+    for one in written:
+        try:
+            rule = compile_rule(one.data, one.source, look)
+        except ValueError as error:
+            problems.append(one.document.problem(one.path, str(error), rule="rule"))
+            continue
+        rules.append(rule)
+        problems += [
+            one.document.problem((*one.path, key, position), message, rule="rule-example")
+            for key, position, message in wrong_examples(rule)
+        ]
+    if problems:
+        raise DefinitionInvalid(problems)
+    return rules

@@ -1,0 +1,93 @@
+"""Real bash runs the disguises of the corpus: what the rules see is what happens.
+
+`rm` is a stand-in that only writes down how it was called. The PATH leads to nothing but it and a
+few harmless programs, so the real one cannot be reached: not by name, and by path only where the
+text says so, which is led to the stand-in as well.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.unit.policy.commands import Entry, corpus, place
+
+from tongs.core.execution import CommandLine
+from tongs.policy.shell.reading import read_line
+
+# Not started by bash itself, without end, or a login shell, which would find the real programs.
+_ELSEWHERE = re.compile(
+    r"\b(?:sudo|su|ssh|busybox|parallel|watch|at now|tmux|git|rsync|docker|tar|while true|find"
+    r"|env -a)\b|-lc"
+)
+_PROGRAMS = "bash cat env flock ls nice nohup printf setsid sh sleep tee timeout true xargs".split()
+_BODY = """#!/bin/sh
+printf '%s' "${0##*/}" >> "$RECORD"
+for word do printf ' %s' "$word" >> "$RECORD"; done
+printf '\\n' >> "$RECORD"
+"""
+DISGUISES = [
+    entry
+    for entry in corpus()
+    if entry.verdict == "deny"
+    and entry.group == "deletion in disguise"
+    and not _ELSEWHERE.search(entry.command)
+]
+
+
+def test_there_are_many_disguises() -> None:
+    assert len(DISGUISES) > 90
+
+
+@pytest.mark.parametrize("entry", DISGUISES, ids=lambda entry: entry.command[:60])
+def test_disguise_really_starts_what_the_rules_see(entry: Entry, tmp_path: Path) -> None:
+    at = place(tmp_path / "scene")
+    program = _stand_ins(tmp_path / "bin") / "rm"
+    record = tmp_path / "record"
+    command = re.sub(r"/b.n/rm", str(program), entry.command)
+    assert "/rm" not in command.replace(str(program), ""), "the real one must stay out of reach"
+
+    subprocess.run(
+        [str(shutil.which("bash")), "-c", f"{command}\nwait"],
+        cwd=at.cwd,
+        env={
+            "PATH": str(program.parent),
+            "HOME": at.home,
+            "RECORD": str(record),
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        timeout=20,
+        check=False,
+    )
+
+    really = [line.split(" ")[1:] for line in record.read_text().splitlines()]
+    reading = read_line(CommandLine(at.cwd, text=entry.command, given=True), at.home)
+    seen = [list(i.words[1:]) for i in reading.invocations if i.program == "rm"]
+    assert _options(really) == _options(seen)
+
+
+def _stand_ins(folder: Path) -> Path:
+    folder.mkdir()
+    for name in _PROGRAMS:
+        (folder / name).symlink_to(str(shutil.which(name)))
+    (folder / "rm").write_text(_BODY)
+    (folder / "rm").chmod(0o755)
+    return folder
+
+
+def _options(calls: list[list[str]]) -> set[str]:
+    """The options of all calls, long ones as they are written."""
+    found: set[str] = set()
+    for call in calls:
+        for word in call:
+            if word.startswith("--") and word != "--":
+                found.add(word)
+            elif word.startswith("-"):
+                found.update(word[1:])
+    assert found, calls
+    return found
