@@ -20,6 +20,7 @@ from bench import (
     pipeline,
     processes,
     python_tool,
+    rules,
     startup,
 )
 from bench.rows import Row, as_json, as_markdown
@@ -57,6 +58,7 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     world.enter()
     yield from pipeline.rows(world, 5 if quick else 40, count_instructions=not quick)
     yield from approvals.rows(world, 3 if quick else 15)
+    yield from rules.rows(world, 5 if quick else 40)
     yield from commands.rows(worlds, 3 if quick else 25)
     yield from commands.direct_rows(worlds[tiers[0] if tiers else OFF], 5 if quick else 25)
     yield from commands.first_rows(worlds, 2 if quick else 8)

@@ -92,7 +92,7 @@ def test_yaml_tool_page_has_the_default_limits() -> None:
 
 def test_config_page_lists_every_key_of_the_schema() -> None:
     page = sections(REFERENCE / "config.md")
-    parts = ("Keys", "Checked, without effect yet", "Refused so far")
+    parts = ("Keys", "Checked, without effect yet")
     assert {key for part in parts for key in keys(page[part])} == set(config_keys())
 
 

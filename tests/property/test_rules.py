@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
+from tongs.core.execution import Place
 from tongs.core.tool import Tool, Trust
+from tongs.policy.configured import bound
+from tongs.policy.hazards import default_hazards
+from tongs.policy.looking import Look
 from tongs.policy.rules import RuleEngine, default_rules
+from tongs.policy.safety import SafetyRule
 
 _selectors = st.lists(
     st.sampled_from(["tool:read", "tool:write", "tool:run", "tool:x", "t", "*", "other"]),
@@ -74,3 +80,77 @@ def test_further_denial_never_loosens(
 def test_untrusted_tool_is_denied_always(call: ToolCall, tool: Tool, approve: list[str]) -> None:
     if not tool.trust.holds:
         assert default_rules(approve, ()).decide(call, tool).decision is Decision.DENY
+
+
+_commands = st.sampled_from(
+    ["ls", "rm -rf build", "rm -r -f /", "git push -f", "$X y", "echo a | sh", "cat .env", "ls )"]
+)
+_whens = st.fixed_dictionaries(
+    {},
+    optional={
+        "tool": st.sampled_from(["shell", "t", "*", ["x", "shell"]]),
+        "tag": st.sampled_from(["read", "x"]),
+        "caller": st.sampled_from(["agent", "person", "*"]),
+        "command": st.sampled_from(["ls", "rm -rf", ["git push", "rm"], "re:rm|ls"]),
+        "argument": st.sampled_from(
+            [{"path": {"path": "outside"}}, {"path": "a"}, {"url": {"host": ["x.org"]}}]
+        ),
+    },
+).filter(bool)
+_written = st.one_of(
+    st.fixed_dictionaries({"when": _whens, "decision": st.sampled_from(["allow", "ask", "deny"])}),
+    st.lists(st.sampled_from(["rm -rf", "ls", "git", "re:a"]), min_size=1).map(
+        lambda patterns: SafetyRule("safety", tuple(patterns))
+    ),
+)
+_arguments = st.fixed_dictionaries(
+    {},
+    optional={
+        "command": _commands,
+        "path": st.sampled_from(["a", "../b", "/etc/passwd"]),
+        "url": st.sampled_from(["https://x.org/", "https://y.org"]),
+    },
+)
+_PLACE = Place("/work/project", "/work/project", "/work")
+
+
+@settings(derandomize=True, max_examples=400, deadline=None)
+@given(
+    _arguments,
+    st.sampled_from(CallerKind),
+    st.lists(_written, max_size=4),
+    _written,
+    st.integers(0, 4),
+)
+def test_added_rule_never_loosens_what_others_say_wherever_it_stands(
+    arguments: dict[str, Any], kind: CallerKind, written: list[Any], added: Any, where: int
+) -> None:
+    tool = Tool("shell", tags=("read",))
+    call = ToolCall("1", "shell", arguments, Caller(kind, "someone"))
+    look = Look(_PLACE)
+    before = bound([*default_hazards(look), *written], look)
+    after = bound([*default_hazards(look), *written[:where], added, *written[where:]], look)
+
+    spoken = [verdict for _, verdict in RuleEngine(before).verdicts(call, tool)]
+    verdict = RuleEngine(after).decide(call, tool)
+
+    if spoken:
+        assert verdict.decision >= RuleEngine(before).decide(call, tool).decision
+
+
+@settings(derandomize=True, max_examples=400, deadline=None)
+@given(_arguments, st.sampled_from(CallerKind), st.lists(_written, max_size=5))
+def test_verdict_is_the_strictest_of_all_rules_asked_one_by_one(
+    arguments: dict[str, Any], kind: CallerKind, written: list[Any]
+) -> None:
+    tool = Tool("shell", tags=("read",))
+    call = ToolCall("1", "shell", arguments, Caller(kind, "someone"))
+    look = Look(_PLACE)
+    rules = bound([*default_hazards(look), *written], look)
+
+    one_by_one = [verdict for rule in rules if (verdict := rule.check(call, tool))]
+
+    engine = RuleEngine(rules)
+    assert [verdict for _, verdict in engine.verdicts(call, tool)] == one_by_one
+    strictest = max((verdict.decision for verdict in one_by_one), default=Decision.ASK)
+    assert engine.decide(call, tool).decision is strictest

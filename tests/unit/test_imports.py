@@ -119,6 +119,26 @@ def test_run_from_the_cache_loads_nothing_heavy(loaded: Loaded) -> None:
     assert not below(modules, *HEAVY, *(f"tongs.{name}" for name in (*unneeded, *languages)))
 
 
+def test_own_tool_that_no_default_rule_is_about_is_not_read_as_a_command(loaded: Loaded) -> None:
+    words = ("tool", "run", "hi", "WHO=you")
+    loaded(COMMAND_LINE, *words)
+
+    modules = loaded(COMMAND_LINE, *words, output="hi you\n")
+
+    assert not below(modules, "tongs.policy.shell", "tongs.policy.configured")
+
+
+def test_command_of_an_own_tool_is_read_without_the_grammar(loaded: Loaded, tmp_path: Path) -> None:
+    tools = tmp_path / "home" / ".tongs" / "tools"
+    (tools / "bye.yaml").write_text("description: d\nbash: rm -rf build; echo $(echo gone)\n")
+    loaded(COMMAND_LINE, "tool", "run", "bye")
+
+    modules = loaded(COMMAND_LINE, "tool", "run", "bye", output="gone\n")
+
+    assert below(modules, "tongs.policy.shell")
+    assert not below(modules, *HEAVY)
+
+
 def test_sync_call_loads_no_asyncio_and_starts_no_thread(loaded: Loaded) -> None:
     program = """
 import os

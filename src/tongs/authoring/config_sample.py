@@ -13,6 +13,14 @@ SAMPLE = """\
 #  auto_approve: ["tool:read"]
   # Calls that never run. Deny wins.
 #  auto_deny: ["tool:internal"]
+  # Rules: the strictest that matches a call wins. `tongs rules explain CALL` tells what they see.
+#  rules:
+#    - name: no-force-push
+#      when: {command: git push --force}
+#      decision: deny
+#      reason: the history is shared
+#      match: [git push -f]
+#      not_match: [git push --force-with-lease]
   # strict refuses a tool that cannot be confined, best-effort runs it and says so, off confines
   # none.
 #  enforcement: strict

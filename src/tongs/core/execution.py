@@ -46,6 +46,8 @@ class CommandLine:
     text: str = ""
     argv: tuple[str, ...] = ()
     stdin: str = ""
+    # Which shell reads the text.
+    shell: str = "bash"
     # Whoever calls wrote it, or a part of it that a shell reads as code.
     given: bool = False
 

@@ -21,6 +21,8 @@ from tongs.template.values import ABSENT, ValueRefused, Values, utf8
 # Stands for what an earlier step will have printed, where rules read a later one.
 UNKNOWN_OUTPUT = "tongs-unknown-output"
 
+_SHELLS = frozenset({"bash", "sh", "dash", "ash", "zsh", "ksh", "mksh"})
+
 # As much of stderr as helps a reader of an error message; the whole is in the metadata.
 _ERROR_TAIL = 2000
 
@@ -74,10 +76,10 @@ class StepExecutor:
             argv = tuple(word for word in prepared.argv if isinstance(word, str))
             words = tuple(UNKNOWN_PART if UNKNOWN_OUTPUT in word else word for word in argv)
             return (CommandLine(cwd, argv=words, given=given),) if words else ()
-        if isinstance(step.action, Script) and _is_shell(step.action):
+        if isinstance(step.action, Script) and (shell := _shell(step.action)) in _SHELLS:
             # Inside of quotes, since values are bound by a quoted text.
             text = prepared.preview.replace(UNKNOWN_OUTPUT, "'\"$__unknown\"'")
-            return (CommandLine(cwd, text=text, given=given),)
+            return (CommandLine(cwd, text=text, given=given, shell=shell),)
         return ()
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
@@ -124,9 +126,8 @@ class StepExecutor:
         return await context.session.run(command, context.observe)
 
 
-def _is_shell(script: Script) -> bool:
-    name = os.path.basename(script.command[0]) if script.command else script.shell
-    return name in ("bash", "sh", "dash", "ash", "zsh", "ksh", "mksh")
+def _shell(script: Script) -> str:
+    return os.path.basename(script.command[0]) if script.command else script.shell
 
 
 def _start(plan: Plan, step: Step, values: Values, tool: Tool, world: World) -> str:

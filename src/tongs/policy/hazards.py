@@ -6,7 +6,6 @@ person's own config with the same name stands instead of one.
 
 from __future__ import annotations
 
-import os.path
 import re
 from collections.abc import Callable, Iterator
 
@@ -41,6 +40,8 @@ class DefaultRule:
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         case = self.look(call, tool)
+        if self.argue is None and not case.lines:
+            return None
         found = max(self._found(case), key=lambda one: one[0], default=None)
         if found is None:
             return None
@@ -52,7 +53,7 @@ class DefaultRule:
         )
 
     def _found(self, case: Case) -> Judged:
-        ground = Ground(os.path.realpath(case.place.root), os.path.realpath(case.place.home or "/"))
+        ground = case.ground
         if self.argue is not None:
             yield from self.argue(case, ground)
         if self.judge is not None:

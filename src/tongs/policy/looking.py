@@ -15,6 +15,7 @@ from tongs.core.errors import ToolError
 from tongs.core.execution import CommandLine, Place, World
 from tongs.core.permissions import absolute
 from tongs.core.tool import Tool
+from tongs.policy.targets import Ground
 
 if TYPE_CHECKING:
     from tongs.policy.shell.reading import Reading
@@ -40,12 +41,15 @@ def _no_commands(tool: Tool, arguments: Mapping[str, Any]) -> Sequence[CommandLi
 class Case:
     """One call, for all rules."""
 
-    __slots__ = ("_commands", "_lines", "_readings", "call", "place", "tool")
+    __slots__ = ("_commands", "_lines", "_readings", "call", "ground", "place", "tool")
 
-    def __init__(self, call: ToolCall, tool: Tool, place: Place, commands: Commands) -> None:
+    def __init__(
+        self, call: ToolCall, tool: Tool, place: Place, ground: Ground, commands: Commands
+    ) -> None:
         self.call = call
         self.tool = tool
         self.place = place
+        self.ground = ground
         self._commands = commands
         self._lines: Sequence[CommandLine] | None = None
         self._readings: dict[int, Reading] = {}
@@ -98,6 +102,8 @@ class Look:
 
     def __init__(self, place: Place, commands: Commands = _no_commands) -> None:
         self.place = place
+        # Nobody moves the workspace or the home while we run.
+        self._ground = Ground(os.path.realpath(place.root), os.path.realpath(place.home or "/"))
         self._commands = commands
         self._last: tuple[ToolCall, Tool, Case] | None = None
 
@@ -105,7 +111,7 @@ class Look:
         last = self._last
         if last is not None and last[0] is call and last[1] is tool:
             return last[2]
-        case = Case(call, tool, self.place, self._commands)
+        case = Case(call, tool, self.place, self._ground, self._commands)
         self._last = (call, tool, case)
         return case
 

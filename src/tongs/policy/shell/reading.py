@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from tongs.core.execution import CommandLine
-from tongs.core.record import dataclass
+from tongs.core.record import dataclass, replace
+from tongs.policy.shell.started import note_dialect
 from tongs.policy.shell.state import Findings, Invocation, State
 from tongs.policy.shell.tree import Doubt
 from tongs.policy.shell.walking import Walker
@@ -28,7 +29,10 @@ def read_line(line: CommandLine, home: str) -> Reading:
     """What a call's command starts; a text that its caller wrote is read twice."""
     if line.argv:
         return read_words(line.argv, home=home, folder=line.cwd, stdin=line.stdin)
-    return read_script(line.text, home=home, folder=line.cwd, twice=line.given)
+    reading = read_script(line.text, home=home, folder=line.cwd, twice=line.given)
+    differing = Findings()
+    note_dialect(line.shell, line.text, differing)
+    return replace(reading, doubts=(*differing.doubts, *reading.doubts))
 
 
 def read_script(text: str, *, home: str, folder: str, twice: bool = True) -> Reading:

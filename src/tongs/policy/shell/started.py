@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tongs.core.annotations import Any
@@ -22,8 +23,23 @@ class Started:
     folders: tuple[str, ...] | None = None
 
 
+# Where another shell than bash would see other words, or other commands.
+_DIFFERS = re.compile(r"\$['\"]|&>|\|&|[<>]\(|<<<|\(\(|\[\[|\bcoproc\b|\bfunction\b|\$\[")
+_OTHER_LANGUAGES = frozenset({"fish", "csh", "tcsh"})
+_OTHERS = frozenset({"sh", "dash", "ash", "ksh", "mksh", "yash", "zsh"})
+
+
+def note_dialect(shell: str, text: str, findings: Findings) -> None:
+    """What bash would do with a text says nothing about a shell that reads it differently."""
+    if shell in _OTHER_LANGUAGES:
+        findings.doubt(f"{shell} has a language of its own")
+    elif shell in _OTHERS and (found := _DIFFERS.search(text)):
+        findings.doubt(f"{shell} may read `{found[0]}` in another way than bash")
+
+
 def text_for_shell(text: str, by: str, findings: Findings, **more: Any) -> Iterator[Started]:
     """A text for a shell, if it is known."""
+    note_dialect(by.partition(" ")[0], text, findings)
     if UNKNOWN in text:
         findings.doubt(f"what {by} runs is not known")
     for mark in (ANY, ONE, SET):

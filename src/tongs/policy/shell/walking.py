@@ -58,7 +58,8 @@ class Walker:
         self.state = state
         self.through = through
         self.depth = depth
-        self.calling: tuple[str, ...] = ()
+        # The functions it is in.
+        self.calling: tuple[Command, ...] = ()
         # Beside itself: in a pipeline or in the background.
         self.beside = False
         # Variables that hold what a command has printed.
@@ -296,13 +297,14 @@ class Walker:
         return printed
 
     def _function(self, name: str, invocation: Invocation) -> str | None:
-        if name in self.calling:
-            if self.beside:
-                self.findings.bombs.append(name)
-            return None
         for body in self.state.functions[name]:
+            # By the body: a function may define another one of its own name.
+            if any(body is one for one in self.calling):
+                if self.beside:
+                    self.findings.bombs.append(name)
+                continue
             positional, self.state.positional = self.state.positional, invocation.words
-            calling, self.calling = self.calling, (*self.calling, name)
+            calling, self.calling = self.calling, (*self.calling, body)
             self.command(body, invocation.stdin)
             self.state.positional, self.calling = positional, calling
         return None
