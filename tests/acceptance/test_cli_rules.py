@@ -18,6 +18,7 @@ security:
       match: [git push -f]
       not_match: [git push --force-with-lease]
 """
+TOOL = "description: d\nbash: cat {F}\nparameters: {F: {type: string, description: what}}\n"
 
 
 @pytest.fixture
@@ -74,10 +75,10 @@ def test_explain_shows_what_a_command_is_understood_as(tongs: Run, rules: Path) 
     assert done.code == 0
 
 
-def test_explain_takes_a_call_of_a_tool(tongs: Run) -> None:
-    tongs("tool", "add", "wipe", "--bash", "rm -rf {DIR}", "--parameter", "DIR", "what", "--user")
+def test_explain_takes_a_call_of_a_tool(tongs: Run, place: Place) -> None:
+    place.tool("wipe", TOOL.replace("cat", "rm -rf"), scope="user")
 
-    done = tongs("rules", "explain", "wipe DIR=/etc", "--json")
+    done = tongs("rules", "explain", "wipe F=/etc", "--json")
 
     found = json.loads(done.stdout)
     assert (found["decision"], found["rule"]) == ("deny", "recursive-deletion")
@@ -119,8 +120,8 @@ def test_check_names_the_line_of_an_example_that_does_not_hold(tongs: Run, rules
         assert done.code == 2
 
 
-def test_person_who_types_is_held_to_denials(tongs: Run) -> None:
-    tongs("tool", "add", "show", "--bash", "cat {F}", "--parameter", "F", "what", "--user")
+def test_person_who_types_is_held_to_denials(tongs: Run, place: Place) -> None:
+    place.tool("show", TOOL, scope="user")
 
     done = tongs("tool", "run", "show", "F=/etc/passwd")
 

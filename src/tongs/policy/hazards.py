@@ -34,7 +34,7 @@ class DefaultRule:
     summary: str
     decision: Decision
     look: Look
-    judge: Callable[[Reading, CommandLine, Ground], Judged] | None = None
+    judge: Callable[[Reading, CommandLine, Ground], Judged]
     argue: Callable[[Case, Ground], Judged] | None = None
     source: str = "default"
 
@@ -56,10 +56,9 @@ class DefaultRule:
         ground = case.ground
         if self.argue is not None:
             yield from self.argue(case, ground)
-        if self.judge is not None:
-            for number, line in enumerate(case.lines):
-                if case.worth_reading(number):
-                    yield from self.judge(case.reading(number), line, ground)
+        for number, line in enumerate(case.lines):
+            if case.worth_reading(number):
+                yield from self.judge(case.reading(number), line, ground)
 
 
 def _typed(call: ToolCall) -> bool:

@@ -35,8 +35,6 @@ class Target:
 
     def can_be(self, path: str) -> bool:
         """Whether a pattern in it matches this path; a dot is never matched by a pattern."""
-        if not self.rest:
-            return path == self.known
         return re.fullmatch(_as_regex(self.path), path) is not None
 
 

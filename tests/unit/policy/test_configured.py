@@ -19,7 +19,7 @@ from tongs.policy.command_pattern import Match
 from tongs.policy.conditions import matches
 from tongs.policy.configured import bound, compile_rule, wrong_examples
 from tongs.policy.looking import Look
-from tongs.policy.rules import RuleEngine
+from tongs.policy.rules import RuleEngine, TrustRule
 
 READER = Tool("read", tags=("read", "files"), origin=Origin(Scope.USER, format="yaml"))
 
@@ -104,6 +104,7 @@ def test_path_that_is_none_is_asked_about_and_never_allowed(at: Place) -> None:
     assert said(at, {"when": when, "decision": "deny"}, {"path": "a\0b"}) == "ask"
     assert said(at, {"when": when, "decision": "allow"}, {"path": "a\0b"}) == ""
     assert said(at, {"when": when, "decision": "allow"}, {"path": 7}) == ""
+    assert said(at, deny(argument={"path": {"path": ["*"]}}), {"path": ""}) == "ask"
     assert said(at, {"when": when, "decision": "allow"}, {"path": ["a", "../b"]}) == ""
     assert said(at, {"when": when, "decision": "allow"}, {"path": ["a", "b"]}) == "allow"
     assert said(at, {"when": when, "decision": "deny"}, {"path": []}) == ""
@@ -186,6 +187,8 @@ def test_pattern_of_an_allowance_has_to_fit_the_whole_text(at: Place) -> None:
         ("git push", ""),
         ("git push --force-with-lease", ""),
         ("git commit -m 'push --force'", ""),
+        ("git push -- --force", "deny"),
+        ("git remote push --force", ""),
         ("git push $X", "ask"),
         ("$X push --force", "ask"),
         ("ls )", "ask"),
@@ -229,6 +232,13 @@ def test_regular_expression_looks_at_the_words(at: Place) -> None:
     allow = {"when": {"command": "re:git (status|log)"}, "decision": "allow"}
     assert said(at, allow, {"command": "git log"}) == "allow"
     assert said(at, allow, {"command": "evil git log"}) == ""
+
+
+def test_option_without_another_spelling_is_found_as_it_is(at: Place) -> None:
+    rule = deny(command="npm publish --access -z")
+
+    assert said(at, rule, {"command": "npm publish --acc public -xz"}) == "deny"
+    assert said(at, rule, {"command": "npm publish -- --acc -z"}) == ""
 
 
 def test_program_by_path_is_that_one_alone(at: Place) -> None:
@@ -306,13 +316,23 @@ def test_examples_that_do_not_hold_are_told_by_position(at: Place) -> None:
     ]
 
 
+def test_example_is_only_about_what_it_shows(at: Place) -> None:
+    when = {"tool": "other", "caller": "person", "command": "rm"}
+    rule = compile_rule({"when": when, "decision": "deny", "match": ["rm x"]}, look=Look(at))
+
+    assert list(wrong_examples(rule)) == []
+
+
 def test_rules_of_a_program_are_compiled_and_shown_the_place(at: Place) -> None:
     look = Look(at)
     rule = compile_rule(deny(tool="x"))
 
-    made = bound([deny(tool="a"), rule], look)
+    other = TrustRule()
 
-    assert [one.look for one in made] == [look, look]
+    made = bound([deny(tool="a"), rule, other], look)
+
+    assert [one.look for one in made[:2]] == [look, look]
+    assert made[2] is other
     with pytest.raises(DefinitionInvalid, match=r"rules\[0\]"):
         bound([{"decision": "deny"}], look)
     with pytest.raises(DefinitionInvalid, match="does not match"):

@@ -49,7 +49,7 @@ def test_in_other_texts_it_stands_for_whole_words() -> None:
     assert decided("nc", {"text": "sync it"}, tool) is Decision.ALLOW
     assert decided("rm -rf", {"steps": [{"text": "then rm  -rf x"}]}, tool) is Decision.DENY
     assert decided("re:r.n", {"text": "run"}, tool) is Decision.DENY
-    assert decided("nc", {"count": 3}, tool) is Decision.ALLOW
+    assert decided("nc", {"count": 3, "list": []}, tool) is Decision.ALLOW
 
 
 def test_reason_is_said_and_the_rule_named() -> None:

@@ -29,8 +29,10 @@ from tongs.policy.shell.tree import (
 )
 
 _parsers: list[Any] = []
-# Where the grammar has a command of its own for them, or takes them for one.
-_OTHERS = frozenset({"time", "coproc", "[[", "((", "!", "function", "select"})
+# Reserved words, which are no programs, though the grammar takes them for one here and there.
+_OTHERS = frozenset(
+    {"time", "coproc", "[[", "((", "!", "function", "select", "done", "}", "fi", "esac"}
+)
 _JOINED = re.compile(r"\\\n")
 
 

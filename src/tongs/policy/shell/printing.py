@@ -27,7 +27,8 @@ def printed_by(invocation: Invocation) -> str | None:
     if name == "printf" and words and words[0] != "-v":
         return formatted(words)
     if name == "cat" and all(word == "-" for word in words):
-        return invocation.stdin
+        # Nothing piped in means that it reads what the shell itself was given.
+        return invocation.stdin or None
     if name in _SILENT:
         return ""
     return None

@@ -98,9 +98,9 @@ class Reader(WordReader):
             after = operator if operator in ("&&", "||") else ";"
 
     def _operator(self) -> str:
-        for operator in ("&&", "||", ";;", "&", ";", "\n"):
+        for operator in ("&&", "||", ";;", ";&", "&", ";", "\n"):
             if self.starts(operator):
-                if operator == ";;":
+                if operator in (";;", ";&"):
                     return ""
                 if operator != "\n":
                     self.pos += len(operator)

@@ -41,10 +41,8 @@ def read_script(text: str, *, home: str, folder: str, twice: bool = True) -> Rea
     walker = Walker(findings, State(home, (folder,)))
     try:
         walker.text(text)
-    except Doubt as doubt:
+    except (Doubt, RecursionError) as doubt:
         findings.doubt(f"not understood: {doubt}")
-    except RecursionError:
-        findings.doubt("not understood: it is nested too deeply")
     if twice and not _PLAIN.fullmatch(text):
         from tongs.policy.shell.grammar import disagreement  # noqa: PLC0415 - heavy, seldom needed
 

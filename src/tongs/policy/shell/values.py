@@ -24,7 +24,7 @@ Token: TypeAlias = "tuple[str, bool] | Parameter | Substitution | Arithmetic"
 # What a substitution prints, if that is known; whoever answers also looks at what it starts.
 Output: TypeAlias = Callable[[Substitution], "str | None"]
 
-_MOST_WORDS = 256
+_MOST_WORDS = 2048
 _RANGE = re.compile(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})(?:\.\.-?[0-9]{1,6})?|(.)\.\.(.)")
 _DEFAULT = re.compile(r":?[-=]")
 _ITEMS = re.compile(r"\[[@*]\]\Z")

@@ -393,8 +393,8 @@ class Walker:
             items = [field for word in assignment.items for field in self.values.fields(word)]
             before = self.state.arrays.get(assignment.name, ()) if assignment.appends else ()
             self.state.variables.pop(assignment.name, None)
-            unknown = before is None or UNKNOWN in items
-            self.state.arrays[assignment.name] = None if unknown else (*(before or ()), *items)
+            known = None if before is None else (*before, *items)
+            self.state.arrays[assignment.name] = known
             return
         value = self.values.text(assignment.value, assigned=True)
         if assignment.subscript:
