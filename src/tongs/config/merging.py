@@ -219,6 +219,12 @@ def bound_of(document: Document, tool: str) -> Bound:
             ceilings=() if ceiling is None else (ceiling.permissions,),
             denied=tuple(_at(data, ("security", "auto_deny")) or ()),
             enforcement=_at(data, ("security", "enforcement")) or "off",
+            rules=tuple(
+                (f"{document.source}:{document.line_of(('security', 'rules', number))}", rule)
+                for number, rule in enumerate(_at(data, ("security", "rules")) or ())
+                # It can only tighten.
+                if rule["decision"] != "allow"
+            ),
         )
     )
 

@@ -150,7 +150,8 @@ def stricter(left: str, right: str) -> str:
 class Bound:
     """What is taken away, whatever a tool or the user's config gives: it can only tighten.
 
-    `ceilings` hold paths as their author wrote them; `denied` are selectors as in `auto_deny`.
+    `ceilings` hold paths as their author wrote them; `denied` are selectors as in `auto_deny`;
+    `rules` are rules of a config as written, each with its `file:line`.
     """
 
     limits: Mapping[str, Any] = field(default_factory=dict)
@@ -158,6 +159,7 @@ class Bound:
     ceilings: tuple[Permissions, ...] = ()
     denied: tuple[str, ...] = ()
     enforcement: str = "off"
+    rules: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
     def meet(self, other: Bound) -> Bound:
         """Both at once."""
@@ -170,6 +172,7 @@ class Bound:
             ceilings=self.ceilings + other.ceilings,
             denied=tuple(dict.fromkeys(self.denied + other.denied)),
             enforcement=stricter(self.enforcement, other.enforcement),
+            rules=self.rules + tuple(rule for rule in other.rules if rule not in self.rules),
         )
 
 

@@ -20,6 +20,7 @@ from tongs.core.record import dataclass
 from tongs.core.tool import Tool
 from tongs.policy.command_pattern import CommandPattern, Match, compile_pattern
 from tongs.policy.looking import Case, Look
+from tongs.policy.when import same
 
 # A regular expression is never tried on more than this.
 _LONGEST = 64 * 1024
@@ -225,6 +226,21 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
+def _exactly(written: Mapping[str, Any]) -> Iterator[Test]:
+    """These arguments and no others."""
+
+    def test(case: Case, every: bool) -> Found:
+        if same(written, dict(case.call.arguments)):
+            return Found(Match.YES, "with exactly these arguments")
+        return NO
+
+    yield test
+
+
+def _equals(written: Any) -> Callable[[Any, Case, bool], Match]:
+    return lambda value, case, every: Match.YES if same(written, value) else Match.NO
+
+
 def _pattern(written: str) -> Callable[[Any, Case, bool], Match]:
     try:
         regex = re.compile(written)
@@ -338,6 +354,7 @@ def host_of(url: str) -> str | None:
 
 _VALUE_TESTS: dict[str, Callable[[Any], Callable[[Any, Case, bool], Match]]] = {
     "pattern": _pattern,
+    "equals": _equals,
     "path": _path,
     "host": _host,
 }
@@ -347,6 +364,7 @@ _COMPILERS: dict[str, Callable[[Any], Iterator[Test]]] = {
     "source": _named(_sources, "source"),
     "scope": _named(lambda case: (case.tool.origin.scope.value,), "scope"),
     "caller": _named(_callers, "caller"),
+    "arguments": _exactly,
     "argument": _arguments,
     "command": _commands,
 }

@@ -170,6 +170,33 @@ def bound(rules: Iterable[Any], look: Look) -> list[Any]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class RulesOfConfigs:
+    """Rules in a config that the tool uses, or one of the tools that call it."""
+
+    look: Look
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        own = () if tool.bound is None else tool.bound.rules
+        verdicts = [
+            verdict
+            for source, written in (*own, *call.caller.bound.rules)
+            if (verdict := self._compiled(source, written).check(call, tool))
+        ]
+        return max(verdicts, key=lambda verdict: verdict.decision, default=None)
+
+    def _compiled(self, source: str, written: Mapping[str, Any]) -> ConfiguredRule:
+        try:
+            return compile_rule(written, source, self.look)
+        except ValueError as error:
+            from tongs.core.errors import ErrorCode, ToolError  # noqa: PLC0415 - errors only
+
+            raise ToolError(
+                ErrorCode.INVALID_DEFINITION,
+                f"the rule at {source} cannot be used: {error}",
+            ) from None
+
+
 def _from_program(data: Mapping[str, Any], place: str, look: Look) -> ConfiguredRule:
     from tongs.core.errors import DefinitionInvalid  # noqa: PLC0415 - errors only
 

@@ -83,13 +83,12 @@ class Runtime:
         """The runtime for a directory (the current one by default).
 
         `auto_approve` and `auto_deny` take `tool:read`, `tool:TAG`, a name or `*`, and add to the
-        config. `rules` are objects with `check`, or mappings as in `security.rules`. `load_tools`
-        names further definition files or folders. The settings of `profile`
-        come after those of the config files. `single_thread` promises that this process has one
-        thread and keeps to it, so that processes can be started without a fork server. Without
-        `use_cache` every definition is read, and every executable asked, anew. `secrets` gives the
-        value of a declared secret instead of the environment. Raises DefinitionInvalid if a config
-        file cannot be used, ToolError if the working directory is gone.
+        config; `rules` are objects with `check`, or mappings as in `security.rules`. `load_tools`
+        names further definition files or folders. The settings of `profile` come after those of the
+        config files. `single_thread` promises that this process has one thread and keeps to it, so
+        that processes start without a fork server. Without `use_cache` everything is read anew.
+        `secrets` gives secrets instead of the environment. Raises DefinitionInvalid for a config
+        file that cannot be used, ToolError where the folder is gone.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
@@ -115,10 +114,9 @@ class Runtime:
         audit = AuditLog(_audit_files(places), lambda message: log.write("warning", message))
         asking = Approving(places, settings, host, Documents(cache).data)
         wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
+        own = (*asking.rules, *rules_of(settings.rules, rules, wiring.look()))
         approved = (*settings.auto_approve, *auto_approve)
-        denied = (*settings.auto_deny, *auto_deny)
-        own = rules_of(settings.rules, rules, wiring.look())
-        engine = default_rules(approved, denied, (*asking.rules, *own))
+        engine = default_rules(approved, (*settings.auto_deny, *auto_deny), own)
         sandbox = wiring.sandbox(single_thread=single_thread)
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel

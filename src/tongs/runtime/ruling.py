@@ -6,7 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from tongs.config.settings import WrittenRule
 from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.call import ToolCall
+from tongs.core.decision import Verdict
 from tongs.core.errors import DefinitionInvalid, Problem
+from tongs.core.tool import Tool
 from tongs.policy.hazards import DefaultRule, default_hazards
 from tongs.policy.looking import Look
 
@@ -18,11 +21,25 @@ def rules_of(written: Sequence[WrittenRule], of_program: Iterable[Any], look: Lo
     """All of them; DefinitionInvalid if one cannot be used, or does not do what it says."""
     given = list(of_program)
     if not written and not given:
-        return list(default_hazards(look))
+        return [*default_hazards(look), OfConfigs(look)]
     from tongs.policy.configured import bound  # noqa: PLC0415 - most people have no rules
 
     configured = compiled(written, look)
-    return [*_defaults(written, look), *configured, *bound(given, look)]
+    return [*_defaults(written, look), OfConfigs(look), *configured, *bound(given, look)]
+
+
+class OfConfigs:
+    """Rules in the configs that a tool uses; most use none, and nothing is loaded for them."""
+
+    def __init__(self, look: Look) -> None:
+        self.look = look
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        if not call.caller.bound.rules and (tool.bound is None or not tool.bound.rules):
+            return None
+        from tongs.policy.configured import RulesOfConfigs  # noqa: PLC0415 - see above
+
+        return RulesOfConfigs(self.look).check(call, tool)
 
 
 def _defaults(written: Sequence[WrittenRule], look: Look) -> list[DefaultRule]:

@@ -12,12 +12,14 @@ from tests.unit.policy.commands import AGENT, PERSON, SHELL, place
 from tongs import DefinitionInvalid
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision
+from tongs.core.errors import ToolError
 from tongs.core.execution import Place
+from tongs.core.permissions import Bound
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool
 from tongs.policy.command_pattern import Match
 from tongs.policy.conditions import matches
-from tongs.policy.configured import bound, compile_rule, wrong_examples
+from tongs.policy.configured import RulesOfConfigs, bound, compile_rule, wrong_examples
 from tongs.policy.looking import Look
 from tongs.policy.rules import RuleEngine, TrustRule
 
@@ -156,6 +158,30 @@ def test_host_is_where_a_url_leads(at: Place, url: str, expected: str) -> None:
     rule = deny(argument={"url": {"host": ["evil.org", "*.bad.org"]}})
 
     assert said(at, rule, {"url": url}) == expected
+
+
+def test_exact_arguments_and_values_are_those_of_remembered_decisions(at: Place) -> None:
+    assert said(at, deny(arguments={"a": 1}), {"a": 1}) == "deny"
+    assert said(at, deny(arguments={"a": 1}), {"a": 1, "b": 2}) == ""
+    assert said(at, deny(argument={"a": {"equals": 1}}), {"a": 1, "b": 2}) == "deny"
+    assert said(at, deny(argument={"a": {"equals": 1}}), {"a": True}) == ""
+
+
+def test_rules_of_a_config_that_the_tool_uses_hold(at: Place) -> None:
+    bounds = Bound(rules=(("c.yml:3", deny(command="curl")), ("c.yml:4", deny(tool="x"))))
+    rule = RulesOfConfigs(Look(at))
+    tool = Tool("shell", command_argument="command", bound=bounds)
+    below = Caller(CallerKind.TOOL, "outer", bound=bounds)
+
+    verdict = rule.check(ToolCall("1", "shell", {"command": "curl x"}, AGENT), tool)
+
+    assert verdict is not None
+    assert verdict.decision is Decision.DENY
+    assert rule.check(ToolCall("1", "shell", {"command": "ls"}, AGENT), tool) is None
+    assert rule.check(ToolCall("1", "shell", {"command": "curl x"}, below), SHELL) is not None
+    wrong = Tool("shell", bound=Bound(rules=(("c.yml:3", deny(command="re:(")),)))
+    with pytest.raises(ToolError, match=r"c\.yml:3"):
+        rule.check(ToolCall("1", "shell", {}, AGENT), wrong)
 
 
 def test_json_pointer_reaches_into_an_argument(at: Place) -> None:

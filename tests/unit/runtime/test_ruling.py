@@ -123,7 +123,8 @@ def test_manifest_command_is_judged(home: Path) -> None:
     folder = home / ".tongs" / "tools" / "wipe"
     folder.mkdir()
     (folder / "tool.yml").write_text(
-        "name: wipe\ndescription: d\nkind: command\ninputs: {schema: {type: object, properties: {dir: {type: string}}}}\n"
+        "name: wipe\ndescription: d\nkind: command\n"
+        "inputs: {schema: {type: object, properties: {dir: {type: string}}}}\n"
         "exec: {command: {entrypoint: /bin/rm, args: ['-r', '${dir}']}}\n"
     )
     with Runtime.open(home / "project", auto_approve=["*"]) as runtime:

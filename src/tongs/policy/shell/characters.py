@@ -1,10 +1,9 @@
-"""Where a reader stands in a script, and the characters that mean something to the shell."""
+"""The characters that mean something to the shell, and those that no script may hold."""
 
 from __future__ import annotations
 
 import re
 
-from tongs.core.annotations import NoReturn
 from tongs.policy.shell.tree import Doubt
 
 BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
@@ -25,28 +24,6 @@ def refuse_hidden(text: str) -> None:
         raise Doubt(f"it contains the control character U+{ord(found[0]):04X}")
 
 
-class Cursor:
-    def __init__(self, text: str, depth: int = 0) -> None:
-        if depth > DEEPEST:
-            raise Doubt("it is nested too deeply")
-        self.text = text
-        self.pos = 0
-        self.depth = depth
-
-    def peek(self, ahead: int = 0) -> str:
-        at = self.pos + ahead
-        return self.text[at] if at < len(self.text) else ""
-
-    def starts(self, text: str) -> bool:
-        return self.text.startswith(text, self.pos)
-
-    def skip(self, pattern: re.Pattern[str]) -> str:
-        match = pattern.match(self.text, self.pos)
-        if match is None:
-            return ""
-        self.pos = match.end()
-        return match[0]
-
-    def doubt(self, message: str) -> NoReturn:
-        line = self.text.count("\n", 0, self.pos) + 1
-        raise Doubt(f"{message} (line {line})" if "\n" in self.text.strip() else message)
+def refuse_depth(depth: int) -> None:
+    if depth > DEEPEST:
+        raise Doubt("it is nested too deeply")

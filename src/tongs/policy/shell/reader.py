@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tongs.policy.shell.characters import BLANKS, NAME, Cursor, refuse_hidden
+from tongs.policy.shell.characters import BLANKS, NAME, refuse_depth, refuse_hidden
 from tongs.policy.shell.tree import (
     Assignment,
     Command,
@@ -42,7 +42,7 @@ def read(text: str, depth: int = 0) -> Script:
     script = Script()
     try:
         refuse_hidden(text)
-        reader = Reader(text, depth)
+        reader = ScriptReader(text, depth)
         reader.read_list(_NOTHING, script)
     except Doubt as doubt:
         script.doubt = str(doubt)
@@ -51,7 +51,7 @@ def read(text: str, depth: int = 0) -> Script:
     return script
 
 
-class Reader(WordReader):
+class ScriptReader(WordReader):
     def __init__(self, text: str, depth: int = 0) -> None:
         super().__init__(text, depth)
         # Redirections whose bodies start on the next line: delimiter, quoted, tabs.
@@ -69,7 +69,7 @@ class Reader(WordReader):
     def _inside(self, ends: frozenset[str]) -> Script:
         """A list of commands, and over what ends it."""
         self.depth += 1
-        Cursor(self.text, self.depth)
+        refuse_depth(self.depth)
         script = Script()
         self.read_list(ends, script)
         self.depth -= 1
@@ -181,7 +181,7 @@ class Reader(WordReader):
         text = "".join(f"{line}\n" for line in lines)
         if quoted:
             return Word((Text(text, quoted=True),), text)
-        return Word(Reader(text, self.depth + 1).heredoc_pieces(), text)
+        return Word(ScriptReader(text, self.depth + 1).heredoc_pieces(), text)
 
     def _pipeline(self) -> Command:
         parts: list[Command] = []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tongs.policy.shell.printing import formatted, printed_by
 from tongs.policy.shell.programs import started_by
-from tongs.policy.shell.reader import Reader, read
+from tongs.policy.shell.reader import ScriptReader, read
 from tongs.policy.shell.started import Started
 from tongs.policy.shell.state import UNKNOWN, Findings, Invocation, State
 from tongs.policy.shell.tree import (
@@ -205,14 +205,14 @@ class Walker:
     def _evaluate(self, text: str) -> None:
         """Arithmetic, or a name with a subscript: commands inside it run, and in its variables."""
         if _SUBSTITUTED.search(text):
-            pieces = Reader(text, self.depth + 1).heredoc_pieces()
+            pieces = ScriptReader(text, self.depth + 1).heredoc_pieces()
             self.values.text(Word(pieces))
         for name in _NAMES.findall(text):
             value = self.state.variables.get(name, "")
             if value is None and name in self.printed:
                 self.findings.doubt(f"${name} is evaluated as arithmetic")
             elif value and _SUBSTITUTED.search(value):
-                self.values.text(Word(Reader(value, self.depth + 1).heredoc_pieces()))
+                self.values.text(Word(ScriptReader(value, self.depth + 1).heredoc_pieces()))
 
     def _output(self, substitution: Substitution) -> str | None:
         inner = self._another(self.state.copy())

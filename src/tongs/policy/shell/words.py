@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tongs.policy.shell.characters import ENDS_WORD, NAME, PLAIN, Cursor
+from tongs.core.annotations import NoReturn
+from tongs.policy.shell.characters import ENDS_WORD, NAME, PLAIN, refuse_depth
 from tongs.policy.shell.tree import (
     Arithmetic,
     Doubt,
@@ -32,7 +33,33 @@ _NUMBERED = re.compile(
 _IN_BACKTICKS = re.compile(r"(?:[^`\\]|\\.)*", re.DOTALL)
 
 
-class WordReader(Cursor):
+class WordReader:
+    """A place in a script; `ScriptReader` adds the commands."""
+
+    def __init__(self, text: str, depth: int = 0) -> None:
+        refuse_depth(depth)
+        self.text = text
+        self.pos = 0
+        self.depth = depth
+
+    def peek(self, ahead: int = 0) -> str:
+        at = self.pos + ahead
+        return self.text[at] if at < len(self.text) else ""
+
+    def starts(self, text: str) -> bool:
+        return self.text.startswith(text, self.pos)
+
+    def skip(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self.text, self.pos)
+        if match is None:
+            return ""
+        self.pos = match.end()
+        return match[0]
+
+    def doubt(self, message: str) -> NoReturn:
+        line = self.text.count("\n", 0, self.pos) + 1
+        raise Doubt(f"{message} (line {line})" if "\n" in self.text.strip() else message)
+
     def commands_until_parenthesis(self) -> Script:
         """Read the inside of a substitution."""
         raise NotImplementedError
