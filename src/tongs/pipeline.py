@@ -16,8 +16,8 @@ from tongs.core.approval import ApprovalRequest, ApprovalResponse, FileChange, b
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.execution import Context, Invoke, OwnWalls, Policy, Sandbox, Session, World
-from tongs.core.parts import Allowance, Door, Parts
+from tongs.core.execution import Context, Invoke, NoProcesses, Policy, Session, World
+from tongs.core.parts import Allowance, Door, Parts, Steps
 from tongs.core.permissions import stricter
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
@@ -36,18 +36,24 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
     tool: Tool | None = None
     allowance: Allowance | None = None
     started = False
+    step = parts.watch(call)
     try:
+        step("find")
         tool = find(call, parts, door)
-        call = replace(call, arguments=parts.validate(tool, call.arguments))
+        step("validate")
+        call = _with_arguments(call, parts.validate(tool, call.arguments))
         allowance = parts.allow(call, tool)
+        step("decide")
         verdict = decide(call, tool, parts)
         if tool.requires:
             # Before anybody is asked: there is no point in allowing what cannot run here.
             await parts.require(tool, door.waiter)
         asked, response = call, None
         if verdict.decision is Decision.ASK:
+            step("approve")
             call, response = await approve(call, tool, verdict, allowance, parts, door)
             parts.confirm(tool)
+        step("execute")
         parts.audit.began(_recorded(call, allowance), tool, verdict, allowance, response)
         if response is not None:
             # After the record, before anything runs: a crash loses no approval up to here, and
@@ -64,11 +70,29 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
     except Exception as error:  # the one place that may: a call never raises at its caller
         result = ToolResult(error=parts.unexpected(error))
     except BaseException:
-        record(call, tool, ToolResult(error=_cancelled(call)), allowance, parts, started=started)
+        cancelled = ToolResult(error=_cancelled(call))
+        conclude(cancelled, call, tool, allowance, parts, step, begun=begun, started=started)
         raise  # an event loop must see its own cancellation
-    result = normalise(result, tool, allowance)
-    result = _finished(result, call, begun)
+    return conclude(result, call, tool, allowance, parts, step, begun=begun, started=started)
+
+
+def conclude(
+    result: ToolResult,
+    call: ToolCall,
+    tool: Tool | None,
+    allowance: Allowance | None,
+    parts: Parts,
+    step: Steps,
+    *,
+    begun: float,
+    started: bool,
+) -> ToolResult:
+    """Steps 6 and 7, which no call leaves out."""
+    step("normalise")
+    result = _finished(normalise(result, tool, allowance), call, begun)
+    step("record")
     trouble = record(call, tool, result, allowance, parts, started=started)
+    step.end(tool, result)
     return replace(result, warnings=(*result.warnings, *trouble)) if trouble else result
 
 
@@ -138,8 +162,11 @@ async def execute(
     """Step 5. One session holds every process of the call, and ends with it."""
     deadline = _deadline(allowance, door)
     world = parts.world(tool, allowance)
-    sandbox = _sandbox(tool, parts)
-    session = sandbox.open(_policy(call, tool, allowance, world), door.waiter)
+    walls = _own_walls(tool, parts)
+    if walls is None:
+        session = parts.sandbox.open(_policy(call, tool, allowance, world), door.waiter)
+    else:
+        session = NoProcesses(walls)
     try:
         context = Context(
             call=call,
@@ -159,8 +186,10 @@ async def execute(
             if error.code is not ErrorCode.EXECUTION_ERROR:
                 raise
             result = ToolResult(error=error)  # a program that could not be started
-        wanted = stricter(parts.enforcement, allowance.bound.enforcement)
-        result = _with_walls(result, session, wanted if sandbox is parts.sandbox else STRICT)
+        wanted = STRICT
+        if walls is None:
+            wanted = stricter(parts.enforcement, allowance.bound.enforcement)
+        result = _with_walls(result, session, wanted)
         return _with_reason(result, context, allowance)
     finally:
         session.close()
@@ -248,9 +277,9 @@ def _request(
         preview=parts.executors[tool.executor].preview(tool, call.arguments, world),
         caller=call.caller,
         permissions=allowance.permissions,
-        not_enforced=tuple(
-            _sandbox(tool, parts).cannot_enforce(_policy(call, tool, allowance, world))
-        ),
+        not_enforced=()
+        if _own_walls(tool, parts) is not None
+        else tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world))),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
         digest=bound_to(tool, call.arguments, allowance.permissions),
@@ -269,9 +298,10 @@ def _changes(
     return () if tell is None else tuple(tell(tool, arguments, world))
 
 
-def _sandbox(tool: Tool, parts: Parts) -> Sandbox:
-    walls = getattr(parts.executors[tool.executor], "walls", None)
-    return parts.sandbox if walls is None else OwnWalls(walls)
+def _own_walls(tool: Tool, parts: Parts) -> Sequence[str] | None:
+    """Those of an executor that starts no process; None where a sandbox has to hold them."""
+    walls: Sequence[str] | None = getattr(parts.executors[tool.executor], "walls", None)
+    return walls
 
 
 def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> Policy:
@@ -300,15 +330,16 @@ def _told_of_edit(
 
 def _with_walls(result: ToolResult, session: Session, enforcement: str) -> ToolResult:
     """Every result says what was enforced, and whether that was all that could be."""
-    walls: dict[str, Any] = {
+    metadata = {
+        **result.metadata,
         "enforced": list(session.enforced),
         "notEnforced": list(session.not_enforced),
     }
     warnings = (*result.warnings, *session.warnings)
     if enforcement != STRICT:
-        walls["enforcement"] = enforcement
+        metadata["enforcement"] = enforcement
         warnings += (f"security.enforcement is {enforcement}: the walls may not stand",)
-    return replace(result, warnings=warnings, metadata={**result.metadata, **walls})
+    return _changed(result, result.tool_call_id, warnings, metadata)
 
 
 def _with_reason(result: ToolResult, context: Context, allowance: Allowance) -> ToolResult:
@@ -361,4 +392,18 @@ def _cancelled(call: ToolCall) -> ToolError:
 def _finished(result: ToolResult, call: ToolCall, begun: float) -> ToolResult:
     duration = round((time.monotonic() - begun) * 1000, 3)
     timed = {"durationMs": duration, **result.metadata}
-    return replace(result, tool_call_id=call.id, metadata=timed)
+    return _changed(result, call.id, result.warnings, timed)
+
+
+def _with_arguments(call: ToolCall, arguments: Mapping[str, Any]) -> ToolCall:
+    """What `replace` does, in half the time: on the path of every call."""
+    return ToolCall(call.id, call.name, arguments, call.caller, call.input, call.parent)
+
+
+def _changed(
+    result: ToolResult, call_id: str, warnings: Sequence[str], metadata: Mapping[str, Any]
+) -> ToolResult:
+    """As above."""
+    return ToolResult(
+        call_id, result.output, result.value, result.error, result.success, warnings, metadata
+    )

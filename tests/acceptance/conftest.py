@@ -49,6 +49,11 @@ class Place:
     def state(self) -> Path:
         return self.user / "state"
 
+    @property
+    def copy(self) -> str:
+        """The readable copy of what was recorded, in the project."""
+        return (self.project / ".tongs" / "audit" / "tools.log").read_text(encoding="utf-8")
+
     def tool(self, name: str, text: str, *, scope: str = "local") -> Path:
         """Put a definition where a stranger, or the person, would put it."""
         roots = {"local": self.project / ".tongs", "user": self.user, "global": self.glob}

@@ -39,12 +39,15 @@ def test_without_a_state_folder_tools_are_listed_and_nothing_is_trusted(
     assert "t     local  yaml  run  [untrusted]" in tongs("tool", "list", env=env).stdout
     assert tongs("tool", "run", "t", env=env).code == 3
     trusted = tongs("trust", "--yes", "t", env=env)
-    assert trusted.stderr.startswith("error: t was not accepted: N")
+    assert trusted.stderr.startswith(
+        "error: t was not accepted: the audit record cannot be written: N"
+    )
     assert "hint: check who may write to " in trusted.stderr
     added = tongs("tool", "add", "u", "--description", "d", "--bash", "true", env=env)
     assert added.stderr.startswith(
-        f"error: {place.project}/.tongs/tools/u.yaml was written, but not accepted: N"
+        "error: u was not created: the audit record cannot be written: N"
     )
+    assert not (place.project / ".tongs" / "tools" / "u.yaml").exists()
 
 
 def test_tool_folder_that_cannot_be_read_is_listed_and_hides_no_other(

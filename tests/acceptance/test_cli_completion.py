@@ -62,7 +62,7 @@ def completed(place: Place, line: str) -> list[str]:
             "tongs ",
             [
                 *("tool", "trust", "approvals", "lint", "schema", "config"),
-                *("doctor", "sandbox", "rules", "completion", "help"),
+                *("doctor", "sandbox", "rules", "audit", "completion", "help"),
             ],
         ),
         ("tongs to", ["tool"]),

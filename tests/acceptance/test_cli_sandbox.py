@@ -28,10 +28,6 @@ def sandboxed(run: Run, *words: str, **options: object) -> Outcome:
     return run("sandbox", "run", *words, **options)
 
 
-def audit(place: Place) -> str:
-    return (place.state / "audit" / "tools.log").read_text(encoding="utf-8")
-
-
 # --- doctor ---------------------------------------------------------------------------------------
 
 
@@ -411,7 +407,7 @@ def test_json_has_the_whole_result(tier: Run) -> None:
 def test_a_trial_stands_in_the_audit_log(tongs: Run, place: Place) -> None:
     sandboxed(tongs, "--", "echo", "a b")
 
-    (line,) = audit(place).splitlines()
+    (line,) = place.copy.splitlines()
     assert 'TOOL_EXECUTED name="sandbox run" params={command:["echo","a b"]}' in line
     assert "status=success caller=user" in line
 
@@ -421,7 +417,7 @@ def test_what_is_denied_to_all_is_denied_here(tongs: Run, place: Place) -> None:
 
     assert (done.stdout, done.code) == ("", 3)
     assert done.stderr.startswith("denied: ")
-    assert "TOOL_DENIED" in audit(place)
+    assert "TOOL_DENIED" in place.copy
 
 
 def test_grants_of_tools_are_not_for_a_trial(tongs: Run, place: Place) -> None:
@@ -462,7 +458,7 @@ def test_best_effort_runs_and_says_that_nothing_held(limited: Run, place: Place)
 
     assert (done.stdout, done.code) == ("ran\n", 0)
     assert "best-effort" in done.stderr
-    assert "enforcement=best-effort" in audit(place)
+    assert "enforcement=best-effort" in place.copy
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,10 @@ def config_keys() -> Iterator[str]:
             yield from (f"limits.{key}" for key in CONFIG["$defs"]["limits"]["properties"])
         elif name == "profiles":
             yield "profiles.NAME"
+        elif name == "audit":
+            anchor = block["properties"]["anchor"]["properties"]
+            yield from (f"audit.anchor.{key}" for key in anchor)
+            yield from (f"audit.{key}" for key in block["properties"] if key != "anchor")
         elif name in ("security", "approvals", "interpreters", "custom_tools"):
             yield from (f"{name}.{key}" for key in block["properties"])
         else:

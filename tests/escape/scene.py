@@ -58,7 +58,7 @@ HOME = {
     ".tongs/config.yml": "{{}}\n",
     ".tongs/tools/mine.yaml": "bash: echo mine\n",
     ".tongs/state/trust.json": '{{"pin": "{}"}}\n',
-    ".tongs/state/audit/tools.log": "{}\n",
+    ".tongs/state/audit/chain-000001.jsonl": "{}\n",
 }
 OUTSIDE = {
     "secret.txt": "{}\n",

@@ -50,7 +50,7 @@ def test_kill_during_tool_add_leaves_whole_files_or_none(
         assert parse(path.read_bytes(), str(path)).data["description"] == text
     trust = json.loads((home / ".tongs" / "state" / "trust.json").read_bytes())
     assert {Path(path).suffix for path in trust} == {".yaml"}
-    log = (home / ".tongs" / "state" / "audit" / "tools.log").read_text()
+    log = (project / ".tongs" / "audit" / "tools.log").read_text()
     assert all(line.startswith("[20") for line in log.splitlines())
     listed = subprocess.run(
         [sys.executable, "-m", "tongs", "tool", "list", "--json"],

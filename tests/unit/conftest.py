@@ -59,7 +59,15 @@ class Project:
         return self.run("t", **arguments)
 
     def audit(self) -> str:
-        return (self.home / "state" / "audit" / "tools.log").read_text()
+        """The readable copy."""
+        return (self.root / ".tongs" / "audit" / "tools.log").read_text()
+
+    def records(self) -> list[dict[str, Any]]:
+        """What the chain holds, its own records left out."""
+        folder = self.home / "state" / "audit"
+        lines = "".join(path.read_text() for path in sorted(folder.glob("chain-*.jsonl")))
+        found = [json.loads(line) for line in lines.splitlines()]
+        return [record for record in found if not record["event"].startswith("CHAIN_")]
 
     def close(self) -> None:
         for runtime in self._open:

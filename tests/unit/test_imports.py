@@ -15,8 +15,9 @@ import pytest
 HEAVY = frozenset(
     """
     asyncio concurrent ctypes dataclasses email http httpx2 importlib.metadata
-    importlib.resources inspect jsonschema_rs logging mcp multiprocessing pathlib prompt_toolkit
-    pydantic rich shutil signal socket ssl starlette subprocess tempfile threading tree_sitter
+    importlib.resources inspect jsonschema_rs logging mcp multiprocessing opentelemetry pathlib
+    prompt_toolkit pydantic rich shutil signal socket sqlite3 ssl starlette subprocess tempfile
+    threading tree_sitter
     tree_sitter_bash typing urllib uuid yaml
     """.split()
 )

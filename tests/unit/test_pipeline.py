@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,7 +183,7 @@ def test_secret_reaches_the_tool_and_never_the_result_or_the_audit(
 
     assert result.output == "key [redacted] [redacted]\n"
     assert "hunter22" not in repr(result.to_wire())
-    assert "hunter22" not in project.audit()
+    assert "hunter22" not in project.audit() + repr(project.records())
 
 
 def test_optional_secret_may_be_missing(project: Project) -> None:
@@ -590,12 +591,28 @@ def test_success_of_a_tool_with_secrets_is_redacted_too(
     assert project.run("t").output == "[redacted]\n"
 
 
-def test_call_that_could_not_be_recorded_says_so(project: Project) -> None:
-    project.write("t", "bash: echo hi\n")
+def test_call_that_cannot_be_recorded_does_not_run(project: Project) -> None:
+    project.write("t", "bash: touch made\n")
     audit = project.home / "state" / "audit"
-    (audit / "tools.log").unlink()
-    audit.rmdir()
+    shutil.rmtree(audit)
     audit.write_text("a file where the folder should be")
+
+    result = project.run("t")
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.INTERNAL_ERROR
+    assert result.error.message == (
+        "t was not run: the audit record cannot be written: File exists"
+    )
+    assert str(audit) in result.error.hint
+    assert not (project.root / "made").exists()
+
+
+def test_call_whose_readable_copy_cannot_be_written_runs_and_says_so(project: Project) -> None:
+    project.write("t", "bash: echo hi\n")
+    copy = project.root / ".tongs" / "audit"
+    shutil.rmtree(copy)
+    copy.write_text("a file where the folder should be")
 
     result = project.run("t")
 

@@ -1,90 +1,115 @@
-"""The audit log of seed 004: one line per event, appended and never rewritten.
-
-    [2025-01-09T15:00:10] TOOL_EXECUTED name=weather params={location:"NYC"} status=success
-
-The log in the state folder is the record; the copy in the project is for reading.
-"""
+"""What is recorded of each event: a record in the chain, and a line in the readable copy."""
 
 from __future__ import annotations
 
 import errno
-import json
-import os
-import re
-import stat
-import time
-from _thread import allocate_lock  # what threading.Lock is, without loading that module
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from hashlib import sha256
 
+from tongs.audit.chain import Chain
+from tongs.audit.fields import arguments, quoted, text_of, word
+from tongs.audit.readable import ReadableLog, said
 from tongs.core.annotations import Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse
-from tongs.core.call import ToolCall
-from tongs.core.decision import Verdict
+from tongs.core.call import CallerKind, ToolCall
+from tongs.core.decision import Decision, Verdict
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.parts import Allowance
 from tongs.core.permissions import Permissions
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 
-_PLAIN_WORD = re.compile(r"[\w.:/@+-]+\Z", re.ASCII)
-_PLAIN_KEY = re.compile(r"[A-Za-z_][\w.-]*\Z", re.ASCII)
-
-# One for all: `json.dumps` with an option makes an encoder for each value.
-_encode = json.JSONEncoder(default=str).encode
-_quoted = json.encoder.encode_basestring_ascii
-
-# In this order: asking the abstract class is slow.
-_OBJECT = (dict, Mapping)
-
-# One value of an argument may be a whole file; the log keeps enough to recognise it.
-_LONGEST_TEXT = 512
-# A refused argument may be nested without end, or contain itself.
-_DEEPEST = 32
+_DECISIONS = {decision: decision.name.lower() for decision in Decision}
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+# Tools, and sets of walls, whose words are kept in memory.
+_MOST_KEPT = 64
 
 
 class AuditLog:
-    """Appends to every given file; a file that cannot be written is said once, never raised."""
+    """`Audit` of the pipeline, and what happens to definitions.
+
+    Everything but the end of a call raises ToolError where the chain cannot be written; the copy is
+    for reading, and only warns.
+    """
 
     def __init__(
-        self, paths: Sequence[str], warn: Callable[[str], None] = lambda message: None
+        self,
+        chain: Chain,
+        copy: ReadableLog | None = None,
+        project: str = "",
+        after: Callable[[int], None] | None = None,
     ) -> None:
-        self._paths = list(paths)
-        self._files: dict[str, int] = {}
-        self._opening = allocate_lock()
-        self._warn = warn
-        self._last = (0, "")
+        """`after` is told the number of the last record whenever a call has ended."""
+        self.chain = chain
+        self._after = after
+        self._copy = copy
+        self._project = quoted(project)
+        self._known: dict[int, tuple[Tool, Allowance, str]] = {}
+        self._walls: dict[tuple[str, ...], str] = {}
+        self._callers: dict[tuple[str, str, CallerKind], str] = {}
 
     def created(self, name: str, creator: str, permissions: Permissions | None) -> None:
         wire = None if permissions is None else permissions.to_wire()
-        self._append("TOOL_CREATED", name=name, creator=creator, permissions=wire)
+        self.event("TOOL_CREATED", name=name, creator=creator, permissions=wire)
 
     def removed(self, name: str, remover: str) -> None:
-        self._append("TOOL_REMOVED", name=name, remover=remover)
+        self.event("TOOL_REMOVED", name=name, remover=remover)
 
     def trusted(self, name: str, approver: str, digest: str) -> None:
-        self._append("TOOL_TRUSTED", name=name, approver=approver, digest=digest)
+        self.event("TOOL_TRUSTED", name=name, approver=approver, digest=digest)
+
+    def event(self, event: str, /, **fields: Any) -> None:
+        """A decision of a person, on the disk before anything follows from it.
+
+        `name` is what it is about. Raises ToolError where it cannot be recorded.
+        """
+        name = str(fields["name"])
+        said = {_WIRE.get(key, key): value for key, value in fields.items() if value is not None}
+        words = ",".join([f"{quoted(key)}:{text_of(value)}" for key, value in said.items()])
+        body = f'"event":{quoted(event)},{words},"project":{self._project}'
+        self._must(body, f"{name} {_UNDONE.get(event, 'was left as it was')}", sync=True)
+        self._show(event, fields)
 
     def asked(self, call: ToolCall, tool: Tool, request: ApprovalRequest) -> None:
-        self._append(
+        text, _ = arguments(call.arguments)
+        self._must(
+            f'"event":"APPROVAL_REQUESTED",{self._call(call, tool)},{text}'
+            f',"rule":{word(request.rule)},"reason":{word(request.reason)}'
+            f',"digest":{quoted(request.digest)}'
+            f',"permissions":{text_of(request.permissions.to_wire())}',
+            f"{tool.name} was not run",
+            sync=True,
+        )
+        self._show(
             "APPROVAL_REQUESTED",
-            name=tool.name,
-            caller=call.caller.name,
-            rule=request.rule,
-            call=call.id,
+            {
+                "name": tool.name,
+                "caller": call.caller.name,
+                "rule": request.rule,
+                "call": call.id,
+            },
         )
 
     def answered(self, call: ToolCall, tool: Tool, response: ApprovalResponse) -> None:
-        """A denial is recorded where the call ends."""
-        if not response.approved:
-            return
-        edited = dict(response.modified_args) if response.modified_args is not None else None
-        self._append(
-            "TOOL_APPROVED",
-            name=tool.name,
-            approver=response.approver or "user",
-            call=call.id,
-            modified=edited,
-        )
+        """The readable copy tells of a denial where the call ends."""
+        event = "TOOL_APPROVED" if response.approved else "APPROVAL_DENIED"
+        who = response.approver or "user"
+        edited = None
+        body = f'"event":"{event}",{self._call(call, tool)},"approver":{word(who)}'
+        if response.approved and response.modified_args is not None:
+            # Those of the call: they are the edited ones, without their secrets.
+            text, edited = arguments(call.arguments)
+            body += f',"modified":true,{text}'
+        if response.reason:
+            body += f',"reason":{word(response.reason)}'
+        if response.id:
+            body += f',"approval":{word(response.id)}'
+        if response.remember is not None:
+            body += f',"remembered":{quoted(response.remember.span)}'
+        self._must(body, f"{tool.name} was not run", sync=True)
+        if response.approved:
+            told = {"name": tool.name, "approver": who, "call": call.id, "modified": edited}
+            self._show(event, told)
 
     def began(
         self,
@@ -94,110 +119,160 @@ class AuditLog:
         allowance: Allowance,
         response: ApprovalResponse | None,
     ) -> None:
-        """The readable log tells of a call when it has ended."""
+        """Before anything of the call runs. The readable copy tells of it when it has ended."""
+        body = (
+            f'"event":"TOOL_STARTED",{self._call(call, tool)}'
+            f',"decision":"{_DECISIONS[verdict.decision]}","rule":{word(verdict.rule)}'
+            f",{arguments(call.arguments)[0]}{self._may(tool, allowance)}"
+        )
+        if response is not None:
+            body += f',"approver":{word(response.approver or "user")}'
+            if response.id:
+                body += f',"approval":{word(response.id)}'
+        self._must(body, f"{tool.name} was not run")
 
     def ended(
         self, call: ToolCall, tool: Tool | None, result: ToolResult, *, started: bool
     ) -> list[str]:
-        """What could not be recorded: each file is named once, by the first call that missed it."""
-        error = result.error
-        return self._append(
-            "TOOL_EXECUTED" if started else "TOOL_DENIED",
-            name=call.name if tool is None else tool.name,
-            params=call.arguments,
-            status="success" if error is None else "error" if started else "denied",
-            code=None if error is None else str(error.code),
-            rule=None if error is None else error.details.get("rule"),
-            caller=call.caller.name,
-            call=call.id,
-            digest=None if tool is None else tool.origin.digest[:16] or None,
-            enforcement=result.metadata.get("enforcement"),
-            not_enforced=result.metadata.get("notEnforced") or None,
+        """What could not be recorded, for whoever made the call."""
+        error, metadata = result.error, result.metadata
+        status = "success" if error is None else "error" if started else "denied"
+        body = f'{self._call(call, tool)},"status":"{status}"'
+        code = rule = None
+        if error is not None:
+            code, rule = str(error.code), error.details.get("rule")
+            body += f',"code":{quoted(code)}'
+            if rule is not None:
+                body += f',"rule":{word(rule)}'
+        if started:
+            # They stand in the record of its beginning, and were found to be plain data.
+            shown: Any = call.arguments
+            body = f'"event":"TOOL_EXECUTED",{body}{self._outcome(result)}'
+        else:
+            text, shown = arguments(call.arguments)
+            reason = "" if error is None else f',"reason":{word(error.message)}'
+            body = f'"event":"TOOL_DENIED",{body}{reason},{text},"project":{self._project}'
+        trouble = self._try(body)
+        if error is not None and error.details.get("unrecorded"):
+            trouble = []  # that is what the error says already
+        if self._after is not None:
+            self._after(self.chain.seq)
+        if self._copy is None:
+            return trouble
+        # Written out, since it is on the path of every call.
+        event, digest = (
+            "EXECUTED" if started else "DENIED",
+            "" if tool is None else tool.origin.digest,
         )
+        line = (
+            f"TOOL_{event} name={said(call.name if tool is None else tool.name)}"
+            f" params={said(shown)} status={status}"
+            f"{'' if code is None else f' code={said(code)}'}"
+            f"{'' if rule is None else f' rule={said(rule)}'}"
+            f" caller={said(call.caller.name)} call={said(call.id)}"
+        )
+        if digest:
+            line += f" digest={digest[:16]}"
+        for key, name in (("enforcement", "enforcement"), ("notEnforced", "not_enforced")):
+            if value := metadata.get(key):
+                line += f" {name}={said(value)}"
+        return trouble + self._copy.write(line)
 
     def close(self) -> None:
-        for descriptor in self._files.values():
-            os.close(descriptor)
-        self._files.clear()
+        self.chain.close()
+        if self._copy is not None:
+            self._copy.close()
 
-    def _append(self, event: str, **fields: Any) -> list[str]:
-        trouble = []
-        words = [f"{key}={_value(value)}" for key, value in fields.items() if value is not None]
-        line = f"[{self._moment()}] {event} {' '.join(words)}\n"
-        written = line.encode("utf-8", "backslashreplace")
-        for path in list(self._paths):
-            try:
-                # One write of one line to an O_APPEND file: lines of several processes never mix.
-                os.write(self._files.get(path) or self._open(path), written)
-            except OSError as error:
-                with suppress(ValueError):  # another thread was faster
-                    self._paths.remove(path)
-                trouble.append(f"the audit log {path} cannot be written: {error.strerror}")
-                self._warn(trouble[-1])
-        return trouble
+    def _call(self, call: ToolCall, tool: Tool | None) -> str:
+        """Who calls what: in every record of a call."""
+        body = f'"call":{word(call.id)},{self._who(call, tool)}'
+        return f'{body},"parent":{word(call.parent)}' if call.parent else body
 
-    def _moment(self) -> str:
-        second, text = self._last
-        now = int(time.time())
-        if now != second:
-            text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
-            self._last = (now, text)
-        return text
+    def _who(self, call: ToolCall, tool: Tool | None) -> str:
+        """The same for every call of a tool by the same caller."""
+        caller = call.caller
+        if tool is None:
+            return f'"tool":{word(call.name)},"caller":{word(caller.name)},"kind":"{caller.kind}"'
+        known = self._callers.get((tool.name, caller.name, caller.kind))
+        if known is None:
+            if len(self._callers) >= _MOST_KEPT:
+                self._callers.clear()
+            known = f'"tool":{word(tool.name)},"caller":{word(caller.name)},"kind":"{caller.kind}"'
+            self._callers[tool.name, caller.name, caller.kind] = known
+        return known
 
-    def _open(self, path: str) -> int:
-        with self._opening:
-            if path not in self._files:
-                _make_folder(os.path.dirname(path))
-                # A link in a project must not lead the log into another file.
-                flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-                # Nor may a pipe in its place make every call wait for a reader.
-                opened = os.open(path, flags | os.O_NONBLOCK, 0o600)
-                if not stat.S_ISREG(os.fstat(opened).st_mode):
-                    os.close(opened)
-                    raise OSError(errno.EINVAL, "it is not a plain file")
-                self._files[path] = opened
-            return self._files[path]
+    def _may(self, tool: Tool, allowance: Allowance) -> str:
+        """What the call may do, and by which definition: the same for every call of a tool."""
+        known = self._known.get(id(tool))
+        if known is None or known[0] is not tool or known[1] is not allowance:
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            body = (
+                f',"definition":{quoted(tool.origin.digest)},"source":{quoted(tool.qualified_name)}'
+                f',"permissions":{text_of(allowance.permissions.to_wire())}'
+                f',"project":{self._project}'
+            )
+            known = self._known[id(tool)] = (tool, allowance, body)
+        return known[2]
+
+    def _outcome(self, result: ToolResult) -> str:
+        """What came of a call that ran."""
+        metadata, output = result.metadata, result.output
+        data = output.encode("utf-8", "surrogatepass")
+        body = (
+            f',"durationMs":{metadata.get("durationMs", 0):g}'
+            f',"outputSize":{len(data)},"outputHash":"{sha256(data).hexdigest()}"'
+        )
+        details = {} if result.error is None else result.error.details
+        if (exit_code := metadata.get("exitCode", details.get("exitCode"))) is not None:
+            body += f',"exit":{text_of(exit_code)}'
+        for key in ("enforced", "notEnforced"):
+            if names := metadata.get(key):
+                body += f',"{key}":{self._names(names)}'
+        if (enforcement := metadata.get("enforcement")) is not None:
+            body += f',"enforcement":{text_of(enforcement)}'
+        return body
+
+    def _names(self, names: Any) -> str:
+        """The walls of a call: few sets, in every record."""
+        key = tuple(names)
+        known = self._walls.get(key)
+        if known is None:
+            if len(self._walls) >= _MOST_KEPT:
+                self._walls.clear()
+            known = self._walls[key] = text_of(list(key))
+        return known
+
+    def _must(self, body: str, undone: str, *, sync: bool = False) -> None:
+        try:
+            self.chain.append(body, sync=sync)
+        except OSError as error:
+            folder = self.chain.folder
+            raise ToolError(
+                ErrorCode.INTERNAL_ERROR,
+                f"{undone}: the audit record cannot be written: {error.strerror}",
+                details={"unrecorded": folder},
+                hint=f"make room in {folder}; what cannot be recorded is not done"
+                if error.errno in _FULL
+                else f"check who may write to {folder}; what cannot be recorded is not done",
+            ) from None
+
+    def _try(self, body: str) -> list[str]:
+        try:
+            self.chain.append(body)
+        except OSError as error:
+            return [f"the end of the call is not in the audit record: {error.strerror}"]
+        return []
+
+    def _show(self, event: str, fields: Mapping[str, Any]) -> list[str]:
+        return [] if self._copy is None else self._copy.append(event, fields)
 
 
-def keep_out_of_history(folder: str) -> None:
-    """A `.gitignore` for what Tongs puts into a project's folder, unless there is one."""
-    path = os.path.join(folder, ".gitignore")
-    with suppress(FileExistsError), open(path, "x", encoding="utf-8") as file:
-        file.write("audit/\ntrash/\n")
+# Names of fields that are written otherwise in the chain than in the readable line.
+_WIRE = {"name": "tool"}
 
-
-def _make_folder(folder: str) -> None:
-    if os.path.isdir(folder):
-        return
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    if os.path.basename(os.path.dirname(folder)) == ".tongs":
-        keep_out_of_history(os.path.dirname(folder))
-
-
-def _value(value: Any) -> str:
-    """The seed's compact notation: `{location:"NYC"}`; one line whatever the value holds."""
-    if isinstance(value, str) and _PLAIN_WORD.match(value):
-        return value
-    return _nested(value)
-
-
-def _nested(value: Any, depth: int = 0) -> str:
-    if depth > _DEEPEST:
-        return '"\\u2026"'
-    if type(value) is int:
-        return int.__repr__(value)
-    if isinstance(value, str):
-        if len(value) > _LONGEST_TEXT:
-            value = f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
-        return _quoted(value)
-    if isinstance(value, _OBJECT):
-        pairs = [f"{_key(str(key))}:{_nested(item, depth + 1)}" for key, item in value.items()]
-        return "{" + ",".join(pairs) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join([_nested(item, depth + 1) for item in value]) + "]"
-    return _encode(value)
-
-
-def _key(key: str) -> str:
-    plain = (key.isascii() and key.isidentifier()) or _PLAIN_KEY.match(key)
-    return key if plain else json.dumps(key)
+_UNDONE = {
+    "TOOL_CREATED": "was not created",
+    "TOOL_REMOVED": "was not removed",
+    "TOOL_TRUSTED": "was not accepted",
+}

@@ -64,6 +64,18 @@ SAMPLE = """\
 #  env_whitelist: [PATH, HOME, USER]
 #  prefix: custom_tool_
 
+# The record of all calls. The anchor (number and hash of the last record) is sent to a place
+# where nobody who can write here can write: a command gets it as JSON, or an address by POST.
+#audit:
+#  anchor: {command: [logger, --tag, tongs, --file, /dev/stdin]}
+  # A number of records, or a duration.
+#  every: 100
+  # The record goes on in a new file from this size on; no file is removed.
+#  rotate: 64MiB
+
+# Each step of a call as a span of OpenTelemetry (needs the package opentelemetry-api).
+#telemetry: true
+
 # Programs that run scripts.
 #interpreters: {default_shell: bash, python: python3}
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tongs.config.named import Voice
 from tongs.config.settings import (
     Approvals,
+    AuditSettings,
     Ceiling,
     CustomTools,
     Settings,
@@ -27,6 +28,8 @@ _LOOSENING: tuple[PathTuple, ...] = (
     ("security", "auto_approve"),
     ("security", "allow_private_hosts"),
     *(("custom_tools", key) for key in ("global_dir", "local_dir", "env_whitelist", "prefix")),
+    ("audit",),
+    ("telemetry",),
     ("mcp",),
     ("store",),
     ("models",),
@@ -78,6 +81,8 @@ class Merger:
             limits=before.limits.replaced(limits(data.get("limits") or {})),
             custom_tools=_customised(before.custom_tools, data.get("custom_tools") or {}),
             approvals=_approvals(before.approvals, data.get("approvals") or {}),
+            audit=_audited(before.audit, data.get("audit") or {}),
+            telemetry=bool(data.get("telemetry", before.telemetry)),
             tools={
                 **before.tools,
                 **{
@@ -265,6 +270,25 @@ def _approvals(before: Approvals, written: Mapping[str, Any]) -> Approvals:
         webhook = written["webhook"]
         changes["webhook"] = Webhook(webhook["url"], webhook.get("headers") or {})
     return replace(before, **changes)
+
+
+def _audited(before: AuditSettings, written: Mapping[str, Any]) -> AuditSettings:
+    """A file that names a place for anchors names all of it: no header goes to another place."""
+    anchor, every = written.get("anchor"), written.get("every")
+    if anchor is not None:
+        before = replace(
+            before,
+            command=tuple(anchor.get("command") or ()),
+            url=anchor.get("url") or "",
+            headers=dict(anchor.get("headers") or {}),
+        )
+    if every is not None:
+        records = every if isinstance(every, int) else None
+        seconds = None if isinstance(every, int) else duration(every)
+        before = replace(before, every=records, every_seconds=seconds)
+    if "rotate" in written:
+        before = replace(before, rotate=size(written["rotate"]))
+    return before
 
 
 def _same(value: Any) -> Any:

@@ -87,6 +87,23 @@ class Approvals:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """`audit`: where anchors are sent and how often, and when the chain takes a new file."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    # The one or the other: records, or seconds.
+    every: int | None = None
+    every_seconds: float | None = None
+    rotate: int = 64 * 1024 * 1024
+
+    @property
+    def sends(self) -> bool:
+        return bool(self.command or self.url)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     interpreters: Mapping[str, str] = field(default_factory=dict)
     auto_approve: tuple[str, ...] = ()
@@ -101,6 +118,8 @@ class Settings:
     approvals: Approvals = field(default_factory=Approvals)
     ceilings: tuple[Ceiling, ...] = ()
     rules: tuple[WrittenRule, ...] = ()
+    audit: AuditSettings = field(default_factory=AuditSettings)
+    telemetry: bool = False
     # What an untrusted project file asked for and did not get.
     ignored: tuple[Problem, ...] = ()
 

@@ -304,22 +304,6 @@ class Context:
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
 
 
-class OwnWalls:
-    """The sandbox of an executor that starts no process and holds these walls itself."""
-
-    def __init__(self, walls: Sequence[str]) -> None:
-        self._walls = walls
-
-    def open(self, policy: Policy, waiter: Waiter) -> Session:
-        return NoProcesses(self._walls)
-
-    def cannot_enforce(self, policy: Policy) -> Sequence[str]:
-        return ()
-
-    def close(self) -> None:
-        pass
-
-
 class Executor(Protocol):
     """Carries out one kind of tool.
 

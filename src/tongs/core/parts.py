@@ -83,6 +83,27 @@ class Forgetful:
         """Nothing is kept."""
 
 
+class Steps(Protocol):
+    """Told of each step of one call as it begins, and of the end."""
+
+    def __call__(self, step: str, /) -> None: ...
+
+    def end(self, tool: Tool | None, result: ToolResult) -> None: ...
+
+
+class Unwatched:
+    """Nobody looks."""
+
+    def __call__(self, step: str, /) -> None:
+        """Nothing is noted."""
+
+    def end(self, tool: Tool | None, result: ToolResult) -> None:
+        """Nothing is noted."""
+
+
+unwatched = Unwatched()
+
+
 async def _nothing_required(tool: Tool, waiter: Waiter) -> None:
     """For a pipeline whose tools need nothing to be installed."""
 
@@ -109,6 +130,8 @@ class Parts:
     memory: Memory = field(default_factory=Forgetful)
     # Uses an approval up, right before anything runs; raises ToolError if another call has.
     spend: Callable[[ApprovalResponse], None] = lambda response: None
+    # Whoever follows a call from step to step: telemetry.
+    watch: Callable[[ToolCall], Steps] = lambda call: unwatched
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from tongs.runtime.approving import Approving
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
+from tongs.runtime.recording import audit_log
 from tongs.runtime.ruling import rules_of
 from tongs.runtime.settings_files import SettingsFiles
 from tongs.runtime.shapes import Shapes
@@ -111,7 +112,7 @@ class Runtime:
             loaded=[os.fspath(item) for item in load_tools],
         )
         registry = ToolRegistry(catalogue.find)
-        audit = AuditLog(_audit_files(places), lambda message: log.write("warning", message))
+        audit = audit_log(places, settings, log)
         asking = Approving(places, settings, host, Documents(cache).data)
         wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
         own = (*asking.rules, *rules_of(settings.rules, rules, wiring.look()))
@@ -294,15 +295,3 @@ def _own_state(folder: str) -> None:
     if reason := why_not_own(folder):
         hint = "move it away, or chown and chmod it; TONGS_HOME names another place"
         raise DefinitionInvalid([Problem(folder, reason, rule="ownership", hint=hint)])
-
-
-def _audit_files(places: Places) -> list[str]:
-    """The record, and the readable copy where the project has a folder for it."""
-    files = [os.path.join(places.state, "audit", "tools.log")]
-    if places.project is not None:
-        folder = os.path.join(places.project, ".tongs")
-        copy = os.path.join(folder, "audit")
-        # A link that came with the project would lead our lines into somebody else's folder.
-        if os.path.isdir(folder) and os.path.realpath(copy) == copy:
-            files.append(os.path.join(copy, "tools.log"))
-    return files

@@ -123,7 +123,7 @@ class Configuring:
             ) from None
 
     def _write(self, file: str, data: bytes, scope: Scope) -> None:
-        from tongs.audit.log import keep_out_of_history  # noqa: PLC0415 - only here
+        from tongs.audit.readable import keep_out_of_history  # noqa: PLC0415 - only here
 
         folder = os.path.dirname(file)
         with refusals_said(f"{file} was not written"):

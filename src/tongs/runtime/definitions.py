@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-from tongs.audit.log import AuditLog, keep_out_of_history
+from tongs.audit.log import AuditLog
+from tongs.audit.readable import keep_out_of_history
 from tongs.config.places import Places
 from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, ToolError
@@ -71,9 +72,10 @@ class Definitions:
                 f"{tool.origin.path} changed while you were reading it",
                 hint=f"look again: tongs trust {tool.name}",
             )
+        # First the record: better one of a thing that failed than a thing without one.
+        self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
         with refusals_said(f"{tool.name} was not accepted"):
             self.trust.accept(tool.origin.path, bundle.digest, bundle.text)
-        self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
 
     def accept_config(self, path: str, seen: bytes) -> None:
         """Accept a project's config.yml as it was shown."""
@@ -82,17 +84,16 @@ class Definitions:
             raise ToolError(
                 ErrorCode.UNTRUSTED, f"{path} changed while you were reading it", hint="look again"
             )
+        self.audit.trusted(path, "user", digest_of(seen)[:16])
         with refusals_said(f"{path} was not accepted"):
             self.trust.accept(path, digest_of(seen), seen, kind="config")
-        self.audit.trusted(path, "user", digest_of(seen)[:16])
 
     def develop(self, path: str, seconds: float) -> str:
         """Trust a path for a while, whatever its author makes of it; until when."""
         refuse_inside_a_call("trust what is being written")
+        self.audit.trusted(path, "user", f"dev for {seconds:g} s")
         with refusals_said(f"{path} was not trusted"):
-            until = self.trust.develop(path, seconds)
-        self.audit.trusted(path, "user", f"dev until {until}")
-        return until
+            return self.trust.develop(path, seconds)
 
     def revoke(self, path: str) -> bool:
         with refusals_said(f"the acceptance of {path} was not taken back"):
@@ -111,6 +112,7 @@ class Definitions:
         data = text.encode("utf-8")
         tool = self.catalogue.load(path, Origin(scope=scope, format="yaml"), data)
         self._refuse_to_replace(name, path, scope, force=force)
+        self.audit.created(name, "user", tool.permissions)
         with refusals_said(f"{path} was not written"):
             os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
             if scope is Scope.LOCAL:
@@ -119,7 +121,6 @@ class Definitions:
         if scope is Scope.LOCAL:
             with refusals_said(f"{path} was written, but not accepted"):
                 self.trust.accept(path, tool.origin.digest, data)
-        self.audit.created(name, "user", tool.permissions)
         return path
 
     def create(
@@ -144,10 +145,10 @@ class Definitions:
                 if scope is Scope.LOCAL:
                     keep_out_of_history(os.path.join(self.places.root, ".tongs"))
             tool = self._accepted(definition, scope)
+            self.audit.created(name, "user", tool.permissions)
         except (ToolError, DefinitionInvalid):
             _put_back(kept)
             raise
-        self.audit.created(name, "user", tool.permissions)
         return tool
 
     def _accepted(self, path: str, scope: Scope) -> Tool:
@@ -170,6 +171,7 @@ class Definitions:
                 f"{entry.path} belongs to {entry.family}; Tongs only reads it",
                 hint="remove it with the program that owns it",
             )
+        self.audit.removed(entry.name, "user")
         with refusals_said(f"{entry.path} was not removed"):
             if entry.format == "manifest":
                 import shutil  # noqa: PLC0415 - loads the modules of every archive
@@ -178,7 +180,6 @@ class Definitions:
             else:
                 os.unlink(entry.path)
         self.revoke(entry.path)
-        self.audit.removed(entry.name, "user")
         return entry.path
 
     def _refuse_to_replace(self, name: str, path: str, scope: Scope, *, force: bool) -> None:

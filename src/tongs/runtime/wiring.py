@@ -25,6 +25,7 @@ from tongs.policy.looking import Look, commands_of
 from tongs.policy.permissions import effective
 from tongs.registry import ToolRegistry
 from tongs.runtime.enforcing import ChosenSandbox
+from tongs.runtime.telemetry import watching
 from tongs.schema.check import validated
 from tongs.store.cache import DefinitionCache
 from tongs.store.log import Log
@@ -141,6 +142,7 @@ class Wiring:
             unexpected=self.unexpected,
             enforcement=self._settings.enforcement,
             require=self._requirer(sandbox),
+            watch=watching(configured=self._settings.telemetry),
         )
 
     def describer(

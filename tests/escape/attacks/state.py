@@ -66,7 +66,7 @@ ATTACKS = (
     ),
     _state(
         "reading it where a folder in it is granted",
-        'print(read(W.state + "/audit/tools.log"))',
+        'print(read(W.state + "/audit/chain-000001.jsonl"))',
         permissions=reading("{state}/audit"),
     ),
     _state(

@@ -19,10 +19,8 @@ from tests.web import Asked, Reply, Web
 
 from tongs import ErrorCode, ToolCall, ToolResult
 from tongs.core.errors import BlockedBy
-from tongs.core.execution import Command, NoProcesses, OwnWalls, Policy
-from tongs.core.permissions import Limits, Permissions
+from tongs.core.execution import Command, NoProcesses
 from tongs.executors.http_exchange import _retry_after
-from tongs.sandbox.waiting import BlockingWaiter
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Project
@@ -623,16 +621,6 @@ def test_session_of_a_call_without_processes_has_none() -> None:
     with pytest.raises(RuntimeError):
         session.run(Command(("x",), {}, "/"), print).send(None)
     session.close()
-
-
-def test_executor_with_walls_of_its_own_needs_no_sandbox() -> None:
-    policy = Policy(Permissions(), Limits(), "/")
-    sandbox = OwnWalls(("network",))
-
-    session = sandbox.open(policy, BlockingWaiter())
-
-    assert (session.enforced, sandbox.cannot_enforce(policy)) == (("network",), ())
-    sandbox.close()
 
 
 def test_many_calls_at_once_share_nothing(call: Call, project: Project, web: Web) -> None:

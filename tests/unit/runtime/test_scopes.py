@@ -240,14 +240,13 @@ def test_audit_copy_never_follows_a_link_of_the_project(project: Project, tmp_pa
     project.define_and_run("bash: 'true'\n")
 
     assert list((tmp_path / "elsewhere").iterdir()) == []
-    assert "TOOL_EXECUTED name=t" in project.audit()
+    assert project.records()[-1]["event"] == "TOOL_EXECUTED"
 
 
 def test_project_has_a_readable_copy_of_its_audit(project: Project) -> None:
     project.define_and_run("bash: 'true'\n")
 
-    copy = (project.root / ".tongs" / "audit" / "tools.log").read_text()
-    assert copy == project.audit()
+    assert "TOOL_EXECUTED name=t params={} status=success" in project.audit()
     assert (project.root / ".tongs" / ".gitignore").read_text() == "audit/\ntrash/\n"
 
 

@@ -36,7 +36,7 @@ def test_words_and_options_are_told_apart(
 def test_hidden_commands_are_no_choice() -> None:
     assert choices(()) == [
         *("tool", "trust", "approvals", "lint", "schema", "config"),
-        *("doctor", "sandbox", "rules", "completion", "help"),
+        *("doctor", "sandbox", "rules", "audit", "completion", "help"),
     ]
     writing = ["new", "test", "validate", "import"]
     assert choices(("tool",)) == ["list", "get", "add", "remove", "run", *writing]
@@ -44,5 +44,5 @@ def test_hidden_commands_are_no_choice() -> None:
 
 def test_every_command_a_person_can_choose_has_a_summary() -> None:
     visible = {words for words in COMMANDS if not words[0].startswith("_")}
-    groups = {("tool",), ("sandbox",), ("config",), ("approvals",), ("rules",)}
+    groups = {("tool",), ("sandbox",), ("config",), ("approvals",), ("rules",), ("audit",)}
     assert visible | groups == set(SUMMARIES)
