@@ -20,7 +20,7 @@ from tongs import Caller, CallerKind, Permissions, Runtime, Tool, ToolCall, Tool
 from tongs.core.driving import drive
 from tongs.core.execution import Context
 from tongs.core.execution import World as CallWorld
-from tongs.core.parts import Door
+from tongs.core.parts import Door, Parts
 from tongs.core.record import replace
 from tongs.pipeline import run
 from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
@@ -51,6 +51,9 @@ async def forecast(city: str, days: int, unit: str) -> dict[str, Any]:
 class FunctionExecutor:
     """The least an executor can do: call the function that is the plan."""
 
+    # It starts no process, so it needs no sandbox; a function in one's own process has no walls.
+    walls: tuple[str, ...] = ()
+
     def preview(self, tool: Tool, arguments: Mapping[str, Any], world: CallWorld) -> str:
         return tool.name
 
@@ -78,6 +81,19 @@ class Subjects:
     in_loop: Callable[[], Coroutine[Any, Any, ToolResult]]
     in_sync: Callable[[], ToolResult]
     refused: Callable[[], ToolResult]
+    unrecorded: Callable[[], ToolResult]
+
+
+class NoAudit:
+    """What the records of a call cost is seen without them."""
+
+    def asked(self, *anything: Any) -> None:
+        """Nothing."""
+
+    answered = began = asked
+
+    def ended(self, *anything: Any, started: bool) -> list[str]:
+        return []
 
 
 @contextmanager
@@ -95,9 +111,11 @@ def subjects(project: str) -> Iterator[Subjects]:
         parts = replace(runtime._parts, executors=executors)  # noqa: SLF001 - no function tools yet
         loop_door, sync_door = Door(waiter=LoopWaiter()), Door(waiter=BlockingWaiter())
 
-        async def through(arguments: str, door: Door) -> ToolResult:
+        without = replace(parts, audit=NoAudit())
+
+        async def through(arguments: str, door: Door, through: Parts = parts) -> ToolResult:
             call = ToolCall("bench", "forecast", json.loads(arguments), _AGENT)
-            return await run(call, parts, door)
+            return await run(call, through, door)
 
         answer = drive(through(ARGUMENTS, sync_door))
         if json.loads(answer.output) != json.loads(drive(by_hand())):
@@ -107,6 +125,7 @@ def subjects(project: str) -> Iterator[Subjects]:
             lambda: through(ARGUMENTS, loop_door),
             lambda: drive(through(ARGUMENTS, sync_door)),
             lambda: drive(through(ARGUMENTS.replace("celsius", "kelvin"), sync_door)),
+            lambda: drive(through(ARGUMENTS, sync_door, without)),
         )
 
 
@@ -118,16 +137,20 @@ def rows(world: World, rounds: int, *, count_instructions: bool) -> Iterator[Row
             "async": _in_loop(loop, subject.in_loop),
             "sync": repeated(subject.in_sync, CALLS),
             "refused": repeated(subject.refused, CALLS),
+            "unrecorded": repeated(subject.unrecorded, CALLS),
         }
         for work in works.values():
             work()
         measured = ratios(works, REFERENCE, rounds)
         loop.close()
     counted = _counted(world) if count_instructions else None
-    note = "validated, decided, audit record appended"
+    note = "validated, decided, two records chained, one line copied"
     yield Row(SECTION, "async tool", measured["async"], "x", 10, 3, note=note)
     yield Row(SECTION, "sync call, no thread", measured["sync"], "x", 10, 3, instructions=counted)
     yield Row(SECTION, "arguments refused", measured["refused"])
+    yield Row(SECTION, "sync call, not recorded", measured["unrecorded"])
+    share = measured["sync"] / measured["unrecorded"]
+    yield Row(SECTION, "audit: a call with its records, against one without", share)
 
 
 def _counted(world: World) -> float | None:
