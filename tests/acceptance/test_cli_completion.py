@@ -61,7 +61,7 @@ def completed(place: Place, line: str) -> list[str]:
         (
             "tongs ",
             [
-                *("tool", "trust", "approvals", "lint", "schema", "config"),
+                *("tool", "trust", "review", "approvals", "lint", "schema", "config"),
                 *("doctor", "sandbox", "rules", "audit", "completion", "help"),
             ],
         ),

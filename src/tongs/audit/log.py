@@ -50,7 +50,13 @@ class AuditLog:
 
     def created(self, name: str, creator: str, permissions: Permissions | None) -> None:
         wire = None if permissions is None else permissions.to_wire()
+        if wire is not None and not wire["secrets"]:
+            del wire["secrets"]  # as the seed writes it
         self.event("TOOL_CREATED", name=name, creator=creator, permissions=wire)
+
+    def approved(self, name: str, approver: str) -> None:
+        """A person has reviewed a tool that an agent created."""
+        self.event("TOOL_APPROVED", name=name, approver=approver)
 
     def removed(self, name: str, remover: str) -> None:
         self.event("TOOL_REMOVED", name=name, remover=remover)

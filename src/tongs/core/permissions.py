@@ -87,6 +87,22 @@ class Permissions:
             and _required(self.secrets).keys() <= _required(ceiling.secrets).keys()
         )
 
+    def beyond(self, ceiling: Permissions) -> Permissions:
+        """Only what `ceiling` does not cover: nothing at all where `within` holds."""
+        network = self.network
+        if hosts.within(network, ceiling.network):
+            network = False
+        elif not isinstance(network, bool):
+            network = tuple(e for e in network if not hosts.within((e,), ceiling.network))
+        given = _required(ceiling.secrets)
+        return Permissions(
+            network=network,
+            read=tuple(path for path in self.read if not covered(path, ceiling.readable)),
+            write=tuple(path for path in self.write if not covered(path, ceiling.write)),
+            secrets=tuple(secret for secret in self.secrets if secret.name not in given),
+            scratch=tuple(path for path in self.scratch if not covered(path, ceiling.readable)),
+        )
+
     def meet(self, other: Permissions) -> Permissions:
         """The most that both allow, written in one way.
 

@@ -38,6 +38,8 @@ class Trust(StrEnum):
     DEV = "dev"
     UNTRUSTED = "untrusted"
     CHANGED = "changed"
+    # An agent created or changed it, and no person has read it as it is now.
+    REVIEW = "review"
 
     @property
     def holds(self) -> bool:
@@ -110,6 +112,8 @@ class Tool:
     # What lies around its interpreter: it may read that and never write it, and nobody pins it.
     # Nothing here leads through a link but what is one itself, which is shown and grants nothing.
     programs: tuple[str, ...] = ()
+    # The agent that created it: every call asks, and the ceiling holds. Empty: a person did.
+    creator: str = ""
 
     @property
     def level(self) -> Level:

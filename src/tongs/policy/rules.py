@@ -74,6 +74,15 @@ class TrustRule:
             return None
         from shlex import quote  # noqa: PLC0415 - only for the hint
 
+        if tool.trust is Trust.REVIEW:
+            return Verdict(
+                Decision.DENY,
+                "review",
+                f"{tool.creator} created it, and no person has read {tool.origin.path} as it is",
+                hint=f"a person can: tongs review {quote(tool.name)}",
+                code=ErrorCode.UNTRUSTED,
+                blocked_by=BlockedBy.TRUST,
+            )
         changed = tool.trust is Trust.CHANGED
         return Verdict(
             Decision.DENY,

@@ -41,6 +41,7 @@ from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
     from tongs.runtime.approvals import ApprovalDesk
+    from tongs.runtime.creating import Created
     from tongs.runtime.requirements import Lack
 
 
@@ -216,6 +217,16 @@ class Runtime:
             "reason": verdict.reason,
         }
         return ToolResult(call.id, output, value=dict(call.arguments), metadata=decision)
+
+    def create_tool(self, name: str, definition: Mapping[str, Any] | str, creator: str) -> Created:
+        """Write a tool that an agent has thought of; it runs after a person has reviewed it.
+
+        `definition` has the structure of a manifest, as data or as text. Raises ToolError where it
+        asks for more than `security.max_permissions`, or is wrong; then nothing was written.
+        """
+        from tongs.runtime.creating import create_tool  # noqa: PLC0415 - loads the linter
+
+        return create_tool(self, name, definition, creator)
 
     def missing(self, tool: Tool) -> list[Lack]:
         """What the tool requires and this machine lacks. Runs `--version` in the sandbox."""

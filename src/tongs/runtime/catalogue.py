@@ -12,6 +12,7 @@ from tongs.config.places import Places
 from tongs.config.settings import CustomTools
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Level, Origin, Tool, Trust
@@ -168,11 +169,23 @@ class Catalogue:
         state = self.trust_of(tool.origin)
         if state is Trust.PLACE:
             return tool
+        creation = self._trust.creation(tool.origin.path)
+        creator = "" if creation is None else creation.creator
         before = self._judged.get(tool.origin.path)
-        if before is not None and before[0] is tool and before[1].trust is state:
+        known = before is not None and (before[1].trust, before[1].creator) == (state, creator)
+        if known and before is not None and before[0] is tool:
             return before[1]  # the same object, by which others remember what they know of it
         helpers = {name: replace(inner, trust=state) for name, inner in tool.helpers.items()}
         judged = replace(tool, trust=state, helpers=helpers)
+        if creator:
+            # Whatever its file says by now.
+            judged = replace(
+                judged,
+                creator=creator,
+                requires_approval=True,
+                approval_reason=tool.approval_reason or f"created by {creator}",
+                permissions=tool.permissions or Permissions(),
+            )
         self._judged[tool.origin.path] = (tool, judged)
         return judged
 

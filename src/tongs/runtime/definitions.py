@@ -13,7 +13,7 @@ from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.record import dataclass
 from tongs.core.scope import Scope
-from tongs.core.tool import Origin, Tool
+from tongs.core.tool import Origin, Tool, Trust
 from tongs.runtime.bundle import MOST_BYTES
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.shapes import MANIFESTS
@@ -65,12 +65,30 @@ class Definitions:
     def accept(self, tool: Tool) -> None:
         """Accept the very bytes this tool was loaded from."""
         refuse_inside_a_call("trust a tool")
+        if tool.trust is Trust.REVIEW:
+            # More is to be read of it than a definition: who made it, and what it may do.
+            raise ToolError(
+                ErrorCode.UNTRUSTED,
+                f"{tool.name} was created by {tool.creator} and waits for review",
+                blocked_by=BlockedBy.TRUST,
+                hint=f"tongs review {tool.name}",
+            )
+        self._pin(tool, f"tongs trust {tool.name}")
+        self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
+
+    def approve(self, tool: Tool) -> None:
+        """Accept what an agent created, after a person has reviewed these very bytes."""
+        refuse_inside_a_call("approve a tool")
+        self._pin(tool, f"tongs review {tool.name}")
+        self.audit.approved(tool.name, "user")
+
+    def _pin(self, tool: Tool, again: str) -> None:
         bundle = self.catalogue.bundle(tool)
         if bundle.digest != tool.origin.digest:
             raise ToolError(
                 ErrorCode.UNTRUSTED,
                 f"{tool.origin.path} changed while you were reading it",
-                hint=f"look again: tongs trust {tool.name}",
+                hint=f"look again: {again}",
             )
         # First the record: better one of a thing that failed than a thing without one.
         self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
@@ -120,6 +138,7 @@ class Definitions:
             write_whole(path, data, mode=0o644)
         if scope is Scope.LOCAL:
             with refusals_said(f"{path} was written, but not accepted"):
+                self.trust.disown(path)
                 self.trust.accept(path, tool.origin.digest, data)
         return path
 
@@ -153,6 +172,8 @@ class Definitions:
 
     def _accepted(self, path: str, scope: Scope) -> Tool:
         """The tool of files that were just written, trusted."""
+        with refusals_said(f"{path} was written, but not accepted"):
+            self.trust.disown(path)
         tool = self.catalogue.at(path)
         if scope is not Scope.LOCAL or tool.trust.holds:
             return tool
@@ -164,6 +185,7 @@ class Definitions:
 
     def remove(self, name: str, scope: Scope) -> str:
         """Delete the file that answers to a name; the path it had."""
+        refuse_inside_a_call("remove a tool")
         entry = self.catalogue.entry(name, scope)
         if entry.family != "tongs":
             raise ToolError(
@@ -179,6 +201,7 @@ class Definitions:
                 shutil.rmtree(os.path.dirname(entry.path))
             else:
                 os.unlink(entry.path)
+            self.trust.disown(entry.path)
         self.revoke(entry.path)
         return entry.path
 

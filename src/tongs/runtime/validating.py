@@ -169,9 +169,12 @@ class Validating:
             Trust.DEV: "while you work on it",
             Trust.UNTRUSTED: "nobody has accepted it yet",
             Trust.CHANGED: "it changed since it was accepted",
+            Trust.REVIEW: f"{tool.creator} created it, and it waits for review",
         }[tool.trust]
         if tool.trust.holds:
             return Step("trust", State.OK, said)
+        if tool.trust is Trust.REVIEW:
+            return Step("trust", State.NOTE, said, hint=f"tongs review {tool.name}")
         path = tool.origin.path
         hint = f"tongs trust {path}, or while you work on it: tongs trust --dev {path}"
         return Step("trust", State.NOTE, said, hint=hint)

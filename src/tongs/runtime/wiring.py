@@ -16,7 +16,7 @@ from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Sandbox, Waiter, World
 from tongs.core.parts import Allowance, Audit, Decide, Parts
-from tongs.core.permissions import Permissions, shorter
+from tongs.core.permissions import Limits, Permissions, shorter
 from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
@@ -213,11 +213,13 @@ class Wiring:
     def _allowance(self, call: ToolCall, tool: Tool) -> Allowance:
         name = "" if tool.private else tool.name
         grants = self._settings.tools.get(name)
+        if tool.creator and tool.trust.holds:
+            self._below_the_ceiling(tool)
         permissions = effective(tool, call, self.place, grants)
         bound = call.caller.bound if tool.bound is None else tool.bound.meet(call.caller.bound)
         return Allowance(
             permissions=permissions,
-            limits=self._settings.limits_for(name, tool.limits).tightened(bound.limits),
+            limits=self._limits(tool, name).tightened(bound.limits),
             timeout=shorter(self._settings.timeout_for(name, tool.timeout), bound.timeout),
             secrets=self._secrets(permissions, tool),
             environment={
@@ -227,6 +229,24 @@ class Wiring:
             private_hosts=self._settings.private_hosts,
             bound=bound,
         )
+
+    def _below_the_ceiling(self, tool: Tool) -> None:
+        """Again at every call: the ceiling may have come down since the tool was created.
+
+        What the person's own config grants to the tool is their word, and comes on top.
+        """
+        from tongs.runtime.ceiling import require_within  # noqa: PLC0415 - few tools are created
+
+        places = self._places
+        wanted = tool.permissions or Permissions()
+        require_within(tool.name, wanted, self._settings.ceilings, places.root, places.home)
+
+    def _limits(self, tool: Tool, name: str) -> Limits:
+        """An agent may write down smaller limits than the config's, and no larger ones."""
+        settings = self._settings
+        if tool.creator:
+            return settings.limits_for(name, {}).tightened(tool.limits)
+        return settings.limits_for(name, tool.limits)
 
     def world(self, tool: Tool, allowance: Allowance) -> World:
         own = {**allowance.environment, **allowance.secrets}

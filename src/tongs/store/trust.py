@@ -19,6 +19,8 @@ from tongs.store.files import private_folder, read_whole, write_whole
 _LARGEST = 64 * 1024 * 1024
 # Before the path of what is trusted for a while.
 _DEV = "dev:"
+# Before the path of what an agent has created.
+_CREATED = "created:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,15 @@ class Accepted:
     until: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """Who made the tool at a path, and when it was written last."""
+
+    path: str
+    creator: str
+    when: str
+
+
 class TrustStore:
     def __init__(self, state: str) -> None:
         self._state = state
@@ -39,6 +50,7 @@ class TrustStore:
         self._stamp: tuple[int, ...] = ()
         # What somebody works on, and until when that counts.
         self._working: list[tuple[str, str]] = []
+        self._any_created = False
 
     def state_of(self, path: str, digest: str) -> Trust:
         return self._judged(os.path.realpath(path), digest, self._entries())
@@ -59,6 +71,11 @@ class TrustStore:
         return state_of
 
     def _judged(self, real: str, digest: str, entries: dict[str, Any]) -> Trust:
+        if _CREATED + real in entries:
+            # Before anything else: whoever works in a folder has not read what an agent puts there.
+            accepted = entries.get(real)
+            seen = accepted is not None and accepted["digest"] == digest
+            return Trust.ACCEPTED if seen else Trust.REVIEW
         if any(_is_under(real, top, until) for top, until in self._working):
             return Trust.DEV
         entry = entries.get(real)
@@ -75,6 +92,29 @@ class TrustStore:
             when = _moment(time.time())
             entries[_DEV + real] = {"digest": "", "when": when, "kind": "dev", "until": until}
         return until
+
+    def created(self, path: str, creator: str) -> None:
+        """An agent writes a tool here: from now on a person has to have read it as it is."""
+        with self._changing() as entries:
+            when = _moment(time.time())
+            mark = {"digest": "", "when": when, "kind": "created", "by": creator}
+            entries[_CREATED + os.path.realpath(path)] = mark
+
+    def creation(self, path: str) -> Creation | None:
+        """By whom the tool at a path was created, if it was an agent."""
+        entries = self._entries()
+        if not self._any_created:
+            return None  # nearly always, and then no link has to be resolved
+        real = os.path.realpath(path)
+        entry = entries.get(_CREATED + real)
+        return None if entry is None else Creation(real, str(entry.get("by", "")), entry["when"])
+
+    def disown(self, path: str) -> None:
+        """What lies here is a person's from now on, or gone."""
+        real = os.path.realpath(path)
+        if _CREATED + real in self._entries():
+            with self._changing() as entries:
+                entries.pop(_CREATED + real, None)
 
     def accept(self, path: str, digest: str, text: bytes, *, kind: str = "tool") -> None:
         """Accept exactly these bytes at this place; they are kept to show a later difference."""
@@ -108,7 +148,7 @@ class TrustStore:
                 entry.get("until", ""),
             )
             for path, entry in sorted(self._entries().items())
-            if not _is_over(entry)
+            if not _is_over(entry) and not path.startswith(_CREATED)
         ]
 
     def _entries(self) -> dict[str, Any]:
@@ -121,6 +161,7 @@ class TrustStore:
                 for path, entry in self._known.items()
                 if path.startswith(_DEV)
             ]
+            self._any_created = any(path.startswith(_CREATED) for path in self._known)
         return self._known
 
     def _read(self) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def test_lines_have_the_form_of_the_seed(tmp_path: Path) -> None:
     assert lines(tmp_path / "audit" / "tools.log") == [
         (
             "TOOL_CREATED name=weather creator=claude"
-            " permissions={network:true,fs:{read:[],write:[]},secrets:[]}"
+            " permissions={network:true,fs:{read:[],write:[]}}"
         ),
         "TOOL_APPROVED name=weather approver=user call=c1",
         'TOOL_EXECUTED name=weather params={location:"NYC"} status=success caller=claude call=c1',

@@ -15,7 +15,9 @@ COMMANDS: dict[tuple[str, ...], str] = {
     ("tool", "test"): "tool_test",
     ("tool", "validate"): "tool_validate",
     ("tool", "import"): "tool_import",
+    ("tool", "create"): "tool_create",
     ("trust",): "trust",
+    ("review",): "review",
     ("approvals", "list"): "approvals_list",
     ("approvals", "revoke"): "approvals_revoke",
     ("approvals", "pending"): "approvals_pending",
@@ -57,6 +59,8 @@ SUMMARIES = {
     ("tool", "test"): "run the examples of tools",
     ("tool", "validate"): "check one tool step by step",
     ("tool", "import"): "make a tool from an OpenAPI document",
+    ("tool", "create"): "write a tool for an agent, to be reviewed by a person",
+    ("review",): "read and approve the tools that agents have created",
     ("trust",): "accept the tools and the config that came with a project",
     ("approvals",): "answer what waits, and see what you decided once",
     ("approvals", "list"): "list the decisions that you wanted to be remembered",
@@ -91,6 +95,24 @@ SUMMARIES = {
     ("completion",): "print a completion script for your shell",
     ("help",): "read about a command or a topic",
 }
+
+# What only a person may do: refused in a process that a tool has started, whatever its options.
+AUTHORITY = frozenset(
+    {
+        ("tool", "add"),
+        ("tool", "remove"),
+        ("tool", "new"),
+        ("tool", "import"),
+        ("tool", "create"),
+        ("trust",),
+        ("review",),
+        ("approvals", "revoke"),
+        ("approvals", "approve"),
+        ("approvals", "deny"),
+        ("config", "set"),
+        ("config", "init"),
+    }
+)
 
 # Words that another one has to follow.
 _GROUPS = frozenset(words[0] for words in COMMANDS if len(words) == 2)

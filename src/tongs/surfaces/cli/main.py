@@ -63,6 +63,8 @@ def _guarded(module: Any, invocation: Any) -> int:
     from tongs.surfaces.cli import failure
 
     try:
+        if invocation.words in commands.AUTHORITY:
+            _require_a_person(invocation.words)
         code: int = module.run(invocation)
     except ToolError as error:
         failure.show(invocation.console, error)
@@ -71,6 +73,13 @@ def _guarded(module: Any, invocation: Any) -> int:
         failure.show_invalid(invocation.console, invalid)
         return failure.USAGE
     return code
+
+
+def _require_a_person(words: tuple[str, ...]) -> None:
+    """At the one door of all commands, so that none of them can forget it."""
+    from tongs.runtime.definitions import refuse_inside_a_call
+
+    refuse_inside_a_call(f"use `tongs {' '.join(words)}`")
 
 
 def parser_for(words: tuple[str, ...], module: Any = None) -> Any:

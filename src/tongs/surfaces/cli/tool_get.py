@@ -21,6 +21,7 @@ _TRUST = {
     Trust.DEV: "for a while, since its author works on it",
     Trust.UNTRUSTED: "no, it came with the project (tongs trust {name})",
     Trust.CHANGED: "no, it changed since it was accepted (tongs trust {name})",
+    Trust.REVIEW: "no, an agent created it and it waits for review (tongs review {name})",
 }
 
 
@@ -71,6 +72,7 @@ def tool_wire(runtime: Runtime, tool: Tool) -> dict[str, Any]:
         "path": tool.origin.path,
         "digest": tool.origin.digest,
         "trust": str(tool.trust),
+        "creator": tool.creator,
         "definition": runtime.definitions.text(tool),
     }
 
@@ -92,6 +94,8 @@ def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
         yield "requires", ", ".join(tool.requires)
     if tool.timeout is not None:
         yield "timeout", f"{tool.timeout:g} s"
+    if tool.creator:
+        yield "created by", tool.creator
     yield "scope", str(tool.origin.scope)
     yield "path", tool.origin.path
     yield "trusted", _TRUST[tool.trust].format(name=tool.name)

@@ -10,7 +10,7 @@ from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.scope import Scope
-from tongs.core.tool import Tool
+from tongs.core.tool import Tool, Trust
 from tongs.surfaces.cli import failure
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.parser import Parser, UsageError
@@ -50,6 +50,9 @@ def run(invocation: Invocation) -> int:
     if named in config_files(invocation.runtime):
         return failure.OK if _accept_config(invocation, named) else failure.DENIED
     tool = _named(invocation.runtime, options.what)
+    if tool.trust is Trust.REVIEW:
+        # Says where it is done, also on a terminal: a review shows more than a definition.
+        invocation.runtime.definitions.accept(tool)
     if tool.trust.holds:
         invocation.console.say(f"{tool.name} is trusted already: {tool.origin.path}")
         return failure.OK
@@ -58,6 +61,10 @@ def run(invocation: Invocation) -> int:
 
 def ask_to_trust(runtime: Runtime, terminal: Terminal, tool: Tool) -> bool:
     """Show the definition, or what changed in it, and accept it if the person agrees."""
+    if tool.trust is Trust.REVIEW:
+        from tongs.surfaces.cli.review import ask_to_approve
+
+        return ask_to_approve(runtime, terminal, tool)
     _show(runtime, terminal, tool)
     if not terminal.agrees(f"trust {tool.name}?"):
         return False
@@ -80,7 +87,9 @@ def config_files(runtime: Runtime) -> list[str]:
 
 def _accept_project(invocation: Invocation) -> int:
     runtime = invocation.runtime
-    todo = [e for e in runtime.entries(Scope.LOCAL) if not e.trust.holds and not e.broken]
+    found = [e for e in runtime.entries(Scope.LOCAL) if not e.trust.holds and not e.broken]
+    todo = [entry for entry in found if entry.trust is not Trust.REVIEW]
+    created = [entry.name for entry in found if entry.trust is Trust.REVIEW]
     waiting = [path for path in config_files(runtime) if _config_state(runtime, path) is not None]
     agreed = [_accept_config(invocation, path) for path in waiting]
     for entry in todo:
@@ -90,7 +99,10 @@ def _accept_project(invocation: Invocation) -> int:
         except ToolError as error:
             failure.show(invocation.console, error)
             agreed.append(False)
-    if not agreed:
+    if created:
+        invocation.console.say(f"created by agents, and waiting for review: {', '.join(created)}")
+        invocation.console.hint("tongs review")
+    elif not agreed:
         invocation.console.say("nothing here waits to be trusted")
     return failure.OK if all(agreed) else failure.DENIED
 

@@ -35,10 +35,10 @@ def test_words_and_options_are_told_apart(
 
 def test_hidden_commands_are_no_choice() -> None:
     assert choices(()) == [
-        *("tool", "trust", "approvals", "lint", "schema", "config"),
+        *("tool", "trust", "review", "approvals", "lint", "schema", "config"),
         *("doctor", "sandbox", "rules", "audit", "completion", "help"),
     ]
-    writing = ["new", "test", "validate", "import"]
+    writing = ["new", "test", "validate", "import", "create"]
     assert choices(("tool",)) == ["list", "get", "add", "remove", "run", *writing]
 
 
