@@ -1,16 +1,8 @@
-"""Text that came out of a tool, made fit for a reader: decoded, redacted, visible."""
+"""Text that came out of a tool, made fit for a reader: decoded, visible."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-
-from tongs.core.errors import ToolError
-from tongs.core.result import ToolResult
-
-REDACTED = "[redacted]"
-# Shorter values would redact half the alphabet out of ordinary output.
-SHORTEST_SECRET = 4
 
 # Everything a terminal obeys or an eye cannot see: C0 and C1 controls except tab and newline,
 # soft hyphen, zero-width and bidirectional marks, line separators, variation and tag characters,
@@ -33,48 +25,6 @@ def visible(text: str) -> str:
 def decoded(data: bytes) -> str:
     """Bytes as text for a reader; what is not UTF-8 shows as replacement characters."""
     return data.decode("utf-8", "replace")
-
-
-def redacted(text: str, secrets: Iterable[str]) -> str:
-    """The text without any secret value, longest first so that no tail of one is left."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= SHORTEST_SECRET:
-            text = text.replace(secret, REDACTED)
-    return text
-
-
-def redacted_data(data: object, secrets: Iterable[str]) -> object:
-    """JSON data with every string in it redacted, keys included."""
-    kept = tuple(secrets)
-    if not kept:
-        return data
-    if isinstance(data, str):
-        return redacted(data, kept)
-    if isinstance(data, dict):
-        return {redacted(str(k), kept): redacted_data(v, kept) for k, v in data.items()}
-    if isinstance(data, list | tuple):
-        return [redacted_data(item, kept) for item in data]
-    return data
-
-
-def redacted_result(result: ToolResult, secrets: tuple[str, ...]) -> ToolResult:
-    """The result without any secret value, in whatever part of it."""
-    error = result.error
-    if error is not None:
-        error = ToolError(
-            error.code,
-            redacted(error.message, secrets),
-            details={k: redacted_data(v, secrets) for k, v in error.details.items()},
-            blocked_by=error.blocked_by,
-        )
-    return ToolResult(
-        tool_call_id=result.tool_call_id,
-        output=redacted(result.output, secrets),
-        value=redacted_data(result.value, secrets),
-        error=error,
-        warnings=[redacted(warning, secrets) for warning in result.warnings],
-        metadata={k: redacted_data(v, secrets) for k, v in result.metadata.items()},
-    )
 
 
 def _written_out(match: re.Match[str]) -> str:

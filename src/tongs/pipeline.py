@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 from tongs.core.annotations import Any
@@ -16,14 +16,13 @@ from tongs.core.approval import ApprovalRequest, ApprovalResponse, FileChange, b
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.execution import Context, Invoke, NoProcesses, Policy, Session, World
+from tongs.core.execution import Context, Invoke, NoProcesses, Policy, Redacting, Session, World
 from tongs.core.parts import Allowance, Door, Parts, Steps
 from tongs.core.permissions import stricter
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
-from tongs.output import redacted_data, redacted_result
 
 # A helper of a helper of a helper … : deeper than this is a mistake or an attack.
 DEEPEST_NESTING = 8
@@ -34,7 +33,6 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
     """Carry out one call from the first check to the audit record."""
     begun = time.monotonic()
     tool: Tool | None = None
-    allowance: Allowance | None = None
     started = False
     step = parts.watch(call)
     try:
@@ -45,16 +43,14 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         allowance = parts.allow(call, tool)
         step("decide")
         verdict = decide(call, tool, parts)
-        if tool.requires:
-            # Before anybody is asked: there is no point in allowing what cannot run here.
-            await parts.require(tool, door.waiter)
+        allowance, door = await prepare(tool, allowance, parts, door)
         asked, response = call, None
         if verdict.decision is Decision.ASK:
             step("approve")
             call, response = await approve(call, tool, verdict, allowance, parts, door)
             parts.confirm(tool)
         step("execute")
-        parts.audit.began(_recorded(call, allowance), tool, verdict, allowance, response)
+        parts.audit.began(_recorded(call, door), tool, verdict, allowance, response)
         if response is not None:
             # After the record, before anything runs: a crash loses no approval up to here, and
             # from here on it can never be used again.
@@ -68,20 +64,20 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
     except KeyboardInterrupt:
         result = ToolResult(error=_cancelled(call))
     except Exception as error:  # the one place that may: a call never raises at its caller
-        result = ToolResult(error=parts.unexpected(error))
+        result = ToolResult(error=parts.unexpected(error, _redact(door)))
     except BaseException:
         cancelled = ToolResult(error=_cancelled(call))
-        conclude(cancelled, call, tool, allowance, parts, step, begun=begun, started=started)
+        conclude(cancelled, call, tool, parts, door, step, begun=begun, started=started)
         raise  # an event loop must see its own cancellation
-    return conclude(result, call, tool, allowance, parts, step, begun=begun, started=started)
+    return conclude(result, call, tool, parts, door, step, begun=begun, started=started)
 
 
 def conclude(
     result: ToolResult,
     call: ToolCall,
     tool: Tool | None,
-    allowance: Allowance | None,
     parts: Parts,
+    door: Door,
     step: Steps,
     *,
     begun: float,
@@ -89,9 +85,9 @@ def conclude(
 ) -> ToolResult:
     """Steps 6 and 7, which no call leaves out."""
     step("normalise")
-    result = _finished(normalise(result, tool, allowance), call, begun)
+    result = _finished(normalise(result, tool, door), call, begun)
     step("record")
-    trouble = record(call, tool, result, allowance, parts, started=started)
+    trouble = record(_recorded(call, door), tool, result, parts, started=started)
     step.end(tool, result)
     return replace(result, warnings=(*result.warnings, *trouble)) if trouble else result
 
@@ -122,14 +118,27 @@ def decide(call: ToolCall, tool: Tool, parts: Parts) -> Verdict:
     return verdict
 
 
+async def prepare(
+    tool: Tool, allowance: Allowance, parts: Parts, door: Door
+) -> tuple[Allowance, Door]:
+    """Before anybody is asked: there is no point in allowing what cannot run here, and the
+    question must not show a secret. After the rules: what may not run has no secrets."""
+    if tool.requires:
+        await parts.require(tool, door.waiter)
+    if allowance.permissions.secrets:
+        allowance = await parts.reveal(tool, allowance, door.waiter)
+        door = replace(door, redactor=_redactor(door, allowance))
+    return allowance, door
+
+
 async def approve(
     call: ToolCall, tool: Tool, verdict: Verdict, allowance: Allowance, parts: Parts, door: Door
 ) -> tuple[ToolCall, ApprovalResponse]:
     """Step 4. Edited arguments go back through steps 2 and 3, once; no answer is a denial."""
-    request = _request(call, tool, verdict, allowance, parts)
+    request = _request(call, tool, verdict, allowance, parts, door)
     response = parts.memory.recall(request)
     if response is None:
-        parts.audit.asked(_recorded(call, allowance), tool, request)
+        parts.audit.asked(_recorded(call, door), tool, request)
         response = None if door.approver is None else await door.approver(request)
     if response is None:
         raise ToolError(
@@ -140,9 +149,10 @@ async def approve(
             hint=_how_to_approve(call, tool),
         )
     if response.approved and response.modified_args is not None:
-        call = replace(call, arguments=parts.validate(tool, response.modified_args))
+        edited = _restored(response.modified_args, request.args, call.arguments)
+        call = replace(call, arguments=parts.validate(tool, edited))
         decide(call, tool, parts)
-    parts.audit.answered(_recorded(call, allowance), tool, response)
+    parts.audit.answered(_recorded(call, door), tool, response)
     if response.remember is not None:
         parts.memory.remember(request, response)
     if not response.approved:
@@ -162,9 +172,12 @@ async def execute(
     """Step 5. One session holds every process of the call, and ends with it."""
     deadline = _deadline(allowance, door)
     world = parts.world(tool, allowance)
+    watched = None if door.redactor is None else door.redactor.watching(door.observe)
+    door = door if watched is None else replace(door, observe=watched)
     walls = _own_walls(tool, parts)
     if walls is None:
-        session = parts.sandbox.open(_policy(call, tool, allowance, world), door.waiter)
+        policy = replace(_policy(call, tool, allowance, world), redactor=door.redactor)
+        session = parts.sandbox.open(policy, door.waiter)
     else:
         session = NoProcesses(walls)
     try:
@@ -179,6 +192,7 @@ async def execute(
             waiter=door.waiter,
             permissions=allowance.permissions,
             private_hosts=allowance.private_hosts,
+            redact=_redact(door),
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)
@@ -192,37 +206,66 @@ async def execute(
         result = _with_walls(result, session, wanted)
         return _with_reason(result, context, allowance)
     finally:
+        if watched is not None:
+            watched.end()
         session.close()
 
 
-def normalise(result: ToolResult, tool: Tool | None, allowance: Allowance | None) -> ToolResult:
+def normalise(result: ToolResult, tool: Tool | None, door: Door) -> ToolResult:
     """Step 6. What the output promised is checked; no secret leaves in any part of the result."""
     if tool is not None and tool.output_schema is not None and result.ok:
         result = _checked_output(result, tool.output_schema)
-    secrets = () if allowance is None else tuple(allowance.secrets.values())
-    return redacted_result(result, secrets) if secrets else result
+    return result if door.redactor is None else door.redactor.result(result)
 
 
 def record(
-    call: ToolCall,
-    tool: Tool | None,
-    result: ToolResult,
-    allowance: Allowance | None,
-    parts: Parts,
-    *,
-    started: bool,
+    call: ToolCall, tool: Tool | None, result: ToolResult, parts: Parts, *, started: bool
 ) -> Sequence[str]:
     """Step 7. Also for a call that steps 1 to 4 stopped."""
-    return parts.audit.ended(_recorded(call, allowance), tool, result, started=started)
+    return parts.audit.ended(call, tool, result, started=started)
 
 
-def _recorded(call: ToolCall, allowance: Allowance | None) -> ToolCall:
+def _redactor(door: Door, allowance: Allowance) -> Redacting | None:
+    """For what the call was given now and what the calls around it were; None for nothing."""
+    values = tuple(allowance.secrets.values())
+    if not values:
+        return door.redactor
+    if door.redactor is not None:
+        return door.redactor.also(values)
+    from tongs.redaction import Redactor  # noqa: PLC0415 - a call without secrets pays nothing
+
+    return Redactor(values)
+
+
+def _redact(door: Door) -> Callable[[str], str]:
+    return _same if door.redactor is None else door.redactor.text
+
+
+def _recorded(call: ToolCall, door: Door) -> ToolCall:
     """The call as it may be written down: a secret in its arguments is none of the record's."""
-    secrets = () if allowance is None else tuple(allowance.secrets.values())
-    if not secrets:
+    if door.redactor is None:
         return call
-    arguments = {str(k): redacted_data(v, secrets) for k, v in call.arguments.items()}
-    return replace(call, arguments=arguments)
+    return replace(call, arguments=door.redactor.mapping(call.arguments))
+
+
+def _restored(edited: Any, shown: Any, given: Any) -> Any:
+    """Edited arguments with the value that was given wherever its redacted form was left alone."""
+    if edited == shown:
+        return given
+    if isinstance(edited, Mapping) and isinstance(shown, Mapping):
+        return {
+            key: _restored(value, shown[key], given[key])
+            if key in shown and key in given
+            else value
+            for key, value in edited.items()
+        }
+    if isinstance(edited, list) and isinstance(shown, list | tuple) and len(edited) == len(shown):
+        return [_restored(*three) for three in zip(edited, shown, given, strict=True)]
+    return edited
+
+
+def _same(text: str) -> str:
+    return text
 
 
 def _checked_output(result: ToolResult, schema: Mapping[str, Any]) -> ToolResult:
@@ -265,16 +308,23 @@ def _nested(
 
 
 def _request(
-    call: ToolCall, tool: Tool, verdict: Verdict, allowance: Allowance, parts: Parts
+    call: ToolCall,
+    tool: Tool,
+    verdict: Verdict,
+    allowance: Allowance,
+    parts: Parts,
+    door: Door,
 ) -> ApprovalRequest:
+    """What is asked. It is bound to the very arguments, and shows them without secrets."""
     world = parts.world(tool, allowance)
+    preview = parts.executors[tool.executor].preview(tool, call.arguments, world)
     return ApprovalRequest(
         step_id=call.id,
         tool=tool.name,
-        args=call.arguments,
+        args=_recorded(call, door).arguments,
         reason=verdict.reason,
         rule=verdict.rule,
-        preview=parts.executors[tool.executor].preview(tool, call.arguments, world),
+        preview=_redact(door)(preview),
         caller=call.caller,
         permissions=allowance.permissions,
         not_enforced=()
@@ -286,16 +336,27 @@ def _request(
         definition=tool.origin.digest,
         tags=tool.tags,
         project=tool.origin.project or world.place.root,
-        changes=_changes(tool, call.arguments, world, parts),
+        changes=_changes(tool, call.arguments, world, parts, _redact(door)),
     )
 
 
 def _changes(
-    tool: Tool, arguments: Mapping[str, Any], world: World, parts: Parts
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    world: World,
+    parts: Parts,
+    redact: Callable[[str], str],
 ) -> tuple[FileChange, ...]:
     """What the call would make of files, from an executor that can tell beforehand."""
     tell = getattr(parts.executors[tool.executor], "changes", None)
-    return () if tell is None else tuple(tell(tool, arguments, world))
+    return tuple(
+        FileChange(
+            redact(change.path),
+            None if change.before is None else redact(change.before),
+            None if change.after is None else redact(change.after),
+        )
+        for change in (() if tell is None else tell(tool, arguments, world))
+    )
 
 
 def _own_walls(tool: Tool, parts: Parts) -> Sequence[str] | None:

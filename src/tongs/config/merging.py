@@ -10,6 +10,7 @@ from tongs.config.settings import (
     AuditSettings,
     Ceiling,
     CustomTools,
+    Reference,
     Settings,
     Webhook,
     WrittenRule,
@@ -36,6 +37,7 @@ _LOOSENING: tuple[PathTuple, ...] = (
     ("interpreters",),
     ("web",),
     ("approvals",),
+    ("secrets",),
 )
 
 
@@ -83,6 +85,7 @@ class Merger:
             approvals=_approvals(before.approvals, data.get("approvals") or {}),
             audit=_audited(before.audit, data.get("audit") or {}),
             telemetry=bool(data.get("telemetry", before.telemetry)),
+            secrets={**before.secrets, **_references(document)},
             tools={
                 **before.tools,
                 **{
@@ -208,6 +211,13 @@ def ceiling_of(document: Document) -> Ceiling | None:
     named = secrets if isinstance(secrets, dict) else dict.fromkeys(secrets)
     permissions = Permissions.from_data({**written, "secrets": named})
     return Ceiling(permissions, f"{document.source}:{document.line_of(path)}")
+
+
+def _references(document: Document) -> dict[str, Reference]:
+    return {
+        name: Reference(text, f"{document.source}:{document.line_of(('secrets', name))}")
+        for name, text in (document.data.get("secrets") or {}).items()
+    }
 
 
 def bound_of(document: Document, tool: str) -> Bound:

@@ -27,7 +27,7 @@ SCHEMA = "named"
 # The keys of config.yml that are settings here, too; every other key is a value.
 SETTINGS = (
     *("security", "approvals", "custom_tools", "mcp", "limits", "store", "models"),
-    *("interpreters", "tools", "web", "audit", "telemetry"),
+    *("interpreters", "tools", "web", "audit", "telemetry", "secrets"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 # From here on a key looks like a setting that was misspelt, and would be without effect.

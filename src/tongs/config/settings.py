@@ -48,6 +48,15 @@ class WrittenRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """Where the value of a secret is: `env:NAME`, `file:PATH` or `keyring:SERVICE/NAME`."""
+
+    text: str
+    # `file:line`
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class CustomTools:
     """Executables (seed 003): whether and where they are looked for, and what they get."""
 
@@ -120,6 +129,7 @@ class Settings:
     rules: tuple[WrittenRule, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)
     telemetry: bool = False
+    secrets: Mapping[str, Reference] = field(default_factory=dict)
     # What an untrusted project file asked for and did not get.
     ignored: tuple[Problem, ...] = ()
 

@@ -7,7 +7,7 @@ so that the same code serves a plain command line (which never imports asyncio) 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from tongs.core.permissions import Limits, Permissions, covered
@@ -22,6 +22,47 @@ T = TypeVar("T")
 
 STDOUT = 1
 STDERR = 2
+
+
+def _same(text: str) -> str:
+    return text
+
+
+class Redacting(Protocol):
+    """Takes the secrets of one call out of what leaves it."""
+
+    def also(self, secrets: Iterable[str]) -> Redacting:
+        """One that takes out these, too: for a call inside of the call."""
+
+    def text(self, text: str) -> str: ...
+
+    def mapping(self, data: Mapping[str, Any]) -> dict[str, Any]: ...
+
+    def result(self, result: ToolResult) -> ToolResult: ...
+
+    def watching(self, observe: Observer) -> Watching: ...
+
+    def stream(self) -> RedactingStream: ...
+
+    def settled(self, data: bytes) -> int:
+        """How much of the beginning can be no part of a secret that is not whole yet."""
+
+
+class Watching(Protocol):
+    """An observer before another one."""
+
+    def __call__(self, event: Event) -> None: ...
+
+    def end(self) -> None:
+        """Give on what was held back."""
+
+
+class RedactingStream(Protocol):
+    def feed(self, data: bytes) -> bytes:
+        """What can be given on by now."""
+
+    def end(self) -> bytes:
+        """The rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +140,8 @@ class Completed:
     # Whether a process that had prepared itself for an earlier call did it, and why none can.
     warm: bool = False
     cold: str = ""
+    # For a text that is to be cut: a part of a secret could not be found afterwards.
+    redactor: Redacting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +202,8 @@ class Policy:
     enforcement: str = "off"
     # What the tool's interpreter needs: readable, and not writable whatever the permissions say.
     programs: tuple[str, ...] = ()
+    # For output that is kept or cut; None where the call has no secrets.
+    redactor: Redacting | None = None
 
 
 class SpoolWriter(Protocol):
@@ -300,6 +345,8 @@ class Context:
     permissions: Permissions = field(default_factory=Permissions)
     # Hosts that may have a private address, for executors that connect themselves.
     private_hosts: tuple[str, ...] = ()
+    # Takes secrets out of a text that is to be cut, for executors that start no process.
+    redact: Callable[[str], str] = _same
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
 

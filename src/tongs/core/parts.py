@@ -9,7 +9,7 @@ from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import ToolCall
 from tongs.core.decision import Verdict
 from tongs.core.errors import ToolError
-from tongs.core.execution import Executor, Observer, Sandbox, Waiter, World
+from tongs.core.execution import Executor, Observer, Redacting, Sandbox, Waiter, World
 from tongs.core.permissions import Bound, Limits, Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.result import ToolResult
@@ -51,7 +51,8 @@ class Allowance:
     permissions: Permissions
     limits: Limits
     timeout: float | None
-    # The secrets the tool declared, by name; only these are injected, and all are redacted.
+    # The values of the declared secrets, by name, as soon as the call may run; only these are
+    # injected, and all are redacted.
     secrets: Mapping[str, str]
     environment: Mapping[str, str]
     # Hosts with a private address that a list of hosts may reach.
@@ -104,6 +105,11 @@ class Unwatched:
 unwatched = Unwatched()
 
 
+async def _nothing_revealed(tool: Tool, allowance: Allowance, waiter: Waiter) -> Allowance:
+    """For a pipeline whose allowances have their secrets already."""
+    return allowance
+
+
 async def _nothing_required(tool: Tool, waiter: Waiter) -> None:
     """For a pipeline whose tools need nothing to be installed."""
 
@@ -120,7 +126,8 @@ class Parts:
     sandbox: Sandbox
     audit: Audit
     world: Callable[[Tool, Allowance], World]
-    unexpected: Callable[[Exception], ToolError]
+    # Keeps the traceback, without what the second argument takes out of it.
+    unexpected: Callable[[Exception, Callable[[str], str]], ToolError]
     # Raises ToolError where a tool is no longer what it was when it was found.
     confirm: Callable[[Tool], None] = lambda tool: None
     # How much of the walls the person insists on; anything but "strict" is said in every result.
@@ -132,6 +139,8 @@ class Parts:
     spend: Callable[[ApprovalResponse], None] = lambda response: None
     # Whoever follows a call from step to step: telemetry.
     watch: Callable[[ToolCall], Steps] = lambda call: unwatched
+    # Looks up the values of the secrets a call is given. Raises ToolError where one is missing.
+    reveal: Callable[[Tool, Allowance, Waiter], Awaitable[Allowance]] = _nothing_revealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +153,5 @@ class Door:
     scope: Scope = Scope.ANY
     timeout: float | None = None
     deadline: float | None = None
+    # Takes out the secrets of this call and of those around it; None where there are none.
+    redactor: Redacting | None = None

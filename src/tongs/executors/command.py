@@ -14,7 +14,7 @@ from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.executors.manifest import directory, left, refuse_nul, structured
-from tongs.executors.step import ending, failure, losses
+from tongs.executors.step import ending, failure, last_words, losses
 from tongs.output import decoded, visible
 from tongs.template import dollar
 from tongs.template.manifest import CommandPlan
@@ -88,7 +88,7 @@ def _result(completed: Completed, tool: Tool) -> ToolResult:
             ErrorCode.EXECUTION_ERROR,
             f"{tool.name} ended with exit code {completed.exit_code}, which its manifest does not"
             " count as success",
-            details={"exitCode": completed.exit_code, "stderr": decoded(completed.stderr)[-2000:]},
+            details={"exitCode": completed.exit_code, "stderr": last_words(completed)},
         )
     value, warnings = structured(output, plan.json and error is None)
     return ToolResult(

@@ -12,7 +12,7 @@ from tongs.core.execution import Command, Completed, Context, Executor, World
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
-from tongs.executors.step import ending, failure, losses
+from tongs.executors.step import ending, failure, last_words, losses
 from tongs.output import decoded, visible
 
 RUN = "run"
@@ -87,8 +87,8 @@ def _told(value: Any) -> Mapping[str, Any] | None:
 
 def _as_error(told: Mapping[str, Any], completed: Completed, tool: Tool) -> ToolError:
     details: dict[str, Any] = {"exitCode": completed.exit_code}
-    if stderr := decoded(completed.stderr).strip():
-        details["stderr"] = stderr[-2000:]
+    if stderr := last_words(completed):
+        details["stderr"] = stderr
     if "details" in told:
         details["details"] = told["details"]
     return ToolError(

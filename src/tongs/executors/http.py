@@ -69,7 +69,7 @@ class HttpExecutor:
             # The thread that waits must not outlive a call that was cancelled.
             exchange.give_up()
             raise
-        return result_of(answer, plan, tool.name, url())
+        return result_of(answer, plan, tool.name, url(), context.redact)
 
     def _context(self) -> ssl.SSLContext:
         """Made once: reading the certificates of the machine takes longer than most requests."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import httpcore2
 import httpx2
@@ -31,8 +31,10 @@ class Missing(LookupError):
         super().__init__(f"{where or 'the answer'} {there}")
 
 
-def result_of(answer: Answer, plan: HttpPlan, name: str, url: str) -> ToolResult:
-    """`url` is the address to show: without secrets."""
+def result_of(
+    answer: Answer, plan: HttpPlan, name: str, url: str, redact: Callable[[str], str]
+) -> ToolResult:
+    """`url` is the address to show: without secrets. `redact` takes them out before a cut."""
     kind = answer.headers.get("content-type", "")
     metadata: dict[str, Any] = {
         "status": answer.status,
@@ -45,21 +47,29 @@ def result_of(answer: Answer, plan: HttpPlan, name: str, url: str) -> ToolResult
         metadata["retries"] = answer.retries
     text = _text(answer)
     if not answer.ok:
-        return ToolResult(error=_refused(answer, name, url, text), metadata=metadata)
+        return ToolResult(error=_refused(answer, name, url, redact(text)), metadata=metadata)
     try:
         output, value, warnings = _read(text, plan, kind)
     except ValueError as error:
         wrong = ToolError(
             ErrorCode.HTTP_ERROR,
             f"{name} got an answer that is no JSON, though `response` needs some: {error}",
-            details={"status": answer.status, "url": url, "body": visible(text[:_ERROR_TEXT])},
+            details={
+                "status": answer.status,
+                "url": url,
+                "body": visible(redact(text)[:_ERROR_TEXT]),
+            },
         )
         return ToolResult(error=wrong, metadata=metadata)
     except Missing as missing:
         wrong = ToolError(
             ErrorCode.HTTP_ERROR,
             f"{name} got an answer without `{'.'.join(plan.json_path)}`: {missing}",
-            details={"status": answer.status, "url": url, "body": visible(text[:_ERROR_TEXT])},
+            details={
+                "status": answer.status,
+                "url": url,
+                "body": visible(redact(text)[:_ERROR_TEXT]),
+            },
             hint="mend `response.json_path` in the manifest",
         )
         return ToolResult(error=wrong, metadata=metadata)

@@ -24,7 +24,7 @@ from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool, Trust
 from tongs.executors.manifest import directory, left
-from tongs.executors.step import ending, failure, losses
+from tongs.executors.step import ending, failure, last_words, losses
 from tongs.output import decoded, visible
 from tongs.template import dollar
 from tongs.template.manifest import PythonPlan
@@ -177,7 +177,7 @@ def _error(kind: str, text: str, completed: Completed, tool: Tool) -> ToolError 
     return failure(completed, tool, tool.name) or ToolError(
         ErrorCode.EXECUTION_ERROR,
         f"{tool.name} ended without an answer: {plan.module}.{plan.function} did not return",
-        details={"exitCode": completed.exit_code, "stderr": decoded(completed.stderr)[-2000:]},
+        details={"exitCode": completed.exit_code, "stderr": last_words(completed)},
         hint="something in it ended the process, such as os._exit()",
     )
 
@@ -205,7 +205,7 @@ def _told(facts: Mapping[str, Any], completed: Completed, tool: Tool) -> ToolErr
         hint = "return dicts, lists, texts, numbers, booleans or None"
         hint += ", or write `return: text`" if plan.json else ""
     shown = {key: value for key, value in facts.items() if key not in ("where", "message")}
-    stderr = decoded(completed.stderr).strip()[-2000:]
+    stderr = last_words(completed)
     details = {"where": where, **shown, "exitCode": completed.exit_code, "stderr": stderr}
     return ToolError(ErrorCode.EXECUTION_ERROR, message, details=details, hint=hint)
 

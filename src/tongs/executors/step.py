@@ -184,8 +184,7 @@ def result_of(completed: Completed, tool: Tool, step: Step) -> ToolResult:
 
 def failure(completed: Completed, tool: Tool, subject: str) -> ToolError | None:
     """What a failed process means, in words; None if it succeeded."""
-    stderr = decoded(completed.stderr).strip()
-    tail = stderr[-_ERROR_TAIL:]
+    tail = last_words(completed)
     details: dict[str, Any] = {"exitCode": completed.exit_code, "stderr": tail}
     said = f": {tail}" if tail else ""
     if completed.timed_out:
@@ -217,6 +216,14 @@ def failure(completed: Completed, tool: Tool, subject: str) -> ToolError | None:
             details=details,
         )
     return None
+
+
+def last_words(completed: Completed) -> str:
+    """The end of what it wrote to stderr, for an error."""
+    text = decoded(completed.stderr).strip()
+    if completed.redactor is not None:
+        text = completed.redactor.text(text)
+    return text[-_ERROR_TAIL:]
 
 
 def ending(completed: Completed) -> dict[str, Any]:

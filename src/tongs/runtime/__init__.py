@@ -115,7 +115,7 @@ class Runtime:
         registry = ToolRegistry(catalogue.find)
         audit = audit_log(places, settings, log)
         asking = Approving(places, settings, host, Documents(cache).data)
-        wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
+        wiring = Wiring(places, settings, host, registry, log, secrets)
         own = (*asking.rules, *rules_of(settings.rules, rules, wiring.look()))
         approved = (*settings.auto_approve, *auto_approve)
         engine = default_rules(approved, (*settings.auto_deny, *auto_deny), own)
@@ -210,7 +210,7 @@ class Runtime:
         except ToolError as error:
             return ToolResult(tool_call_id=call.id, error=error)
         except Exception as error:  # noqa: BLE001 - as in the pipeline: a surface gets a result
-            return ToolResult(tool_call_id=call.id, error=self._parts.unexpected(error))
+            return ToolResult(tool_call_id=call.id, error=self._parts.unexpected(error, str))
         decision = {
             "decision": verdict.decision.name.lower(),
             "rule": verdict.rule,

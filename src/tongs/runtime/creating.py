@@ -214,7 +214,7 @@ def _checked(
 
 def _publish(runtime: Runtime, staged: str, final: str, creator: str, *, changed: bool) -> None:
     """Whole or not at all. The mark comes first: without it the tool could pass for a person's."""
-    from tongs.audit.log import keep_out_of_history  # noqa: PLC0415 - only here
+    from tongs.audit.readable import keep_out_of_history  # noqa: PLC0415 - only here
 
     trust, folder = runtime.definitions.trust, os.path.dirname(final)
     known = trust.creation(final) is not None

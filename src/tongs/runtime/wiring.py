@@ -25,6 +25,7 @@ from tongs.policy.looking import Look, commands_of
 from tongs.policy.permissions import effective
 from tongs.registry import ToolRegistry
 from tongs.runtime.enforcing import ChosenSandbox
+from tongs.runtime.secrets import Secrets
 from tongs.runtime.telemetry import watching
 from tongs.schema.check import validated
 from tongs.store.cache import DefinitionCache
@@ -91,7 +92,7 @@ class Wiring:
         self._places = places
         self._settings = settings
         self._host = host
-        self._secret = secret or host.get
+        self._secrets = Secrets(settings.secrets, host, places.home, secret)
         self._registry = registry
         self._log = log
         self._platform = platform()
@@ -143,6 +144,7 @@ class Wiring:
             enforcement=self._settings.enforcement,
             require=self._requirer(sandbox),
             watch=watching(configured=self._settings.telemetry),
+            reveal=self.reveal,
         )
 
     def describer(
@@ -205,10 +207,12 @@ class Wiring:
             if len(self._allowed) >= _MOST_KEPT:
                 self._allowed.clear()
             known = self._allowed[id(tool)] = (tool, self._allowance(call, tool))
-        if known[1].permissions.secrets:
-            # Who gives them may give others by now.
-            return replace(known[1], secrets=self._secrets(known[1].permissions, tool))
         return known[1]
+
+    async def reveal(self, tool: Tool, allowance: Allowance, waiter: Waiter) -> Allowance:
+        """With the values of the secrets, which are looked up for every call anew."""
+        values = await self._secrets.reveal(allowance.permissions, tool.name, waiter)
+        return replace(allowance, secrets=values)
 
     def _allowance(self, call: ToolCall, tool: Tool) -> Allowance:
         name = "" if tool.private else tool.name
@@ -221,7 +225,7 @@ class Wiring:
             permissions=permissions,
             limits=self._limits(tool, name).tightened(bound.limits),
             timeout=shorter(self._settings.timeout_for(name, tool.timeout), bound.timeout),
-            secrets=self._secrets(permissions, tool),
+            secrets={},
             environment={
                 **self._whitelisted(tool),
                 **(self._granted(grants.environment) if grants else {}),
@@ -254,8 +258,10 @@ class Wiring:
             return self._world
         return replace(self._world, environment={**self._world.environment, **own})
 
-    def unexpected(self, error: Exception) -> ToolError:
-        mark = self._log.traceback(error)
+    def unexpected(
+        self, error: Exception, redact: Callable[[str], str] = lambda text: text
+    ) -> ToolError:
+        mark = self._log.traceback(error, redact)
         return ToolError(
             ErrorCode.INTERNAL_ERROR,
             f"something in Tongs itself went wrong ({type(error).__name__}), id {mark}",
@@ -277,22 +283,6 @@ class Wiring:
             for name, value in environment.items()
         }
         return {name: value for name, value in granted.items() if value is not None}
-
-    def _secrets(self, permissions: Permissions, tool: Tool) -> dict[str, str]:
-        missing = [
-            secret.name
-            for secret in permissions.secrets
-            if secret.required and not self._secret(secret.name)
-        ]
-        if missing:
-            raise ToolError(
-                ErrorCode.SECRET_MISSING,
-                f"{tool.name} was not run: it needs {', '.join(missing)} in the environment",
-                details={"missing": missing},
-                hint=f"export {missing[0]}=… and run it again",
-            )
-        found = {secret.name: self._secret(secret.name) for secret in permissions.secrets}
-        return {name: value for name, value in found.items() if value is not None}
 
 
 def _interpreters(settings: Settings, home: str) -> Mapping[str, str]:

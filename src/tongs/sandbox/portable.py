@@ -111,7 +111,7 @@ class PortableSession:
 
     async def run(self, command: Command, observe: Observer) -> Completed:
         started = time.monotonic()
-        capture = Capture(self._policy.limits.output, self._open_spool)
+        capture = Capture(self._policy.limits.output, self._open_spool, self._policy.redactor)
         running = _Running(command, self._manner, self._base)
         try:
             timed_out = await self._attend(running, command.timeout, capture, observe)
@@ -132,6 +132,7 @@ class PortableSession:
             stderr_size=capture.stderr_size,
             spool=capture.spool,
             lost=capture.lost,
+            redactor=capture.redactor,
         )
 
     async def serve(self, service: Service, observe: Observer) -> Completed | None:

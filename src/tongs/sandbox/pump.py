@@ -197,6 +197,7 @@ def completed(status: int, report: Report, duration: float, capture: Capture) ->
         stderr_size=capture.stderr_size,
         spool=capture.spool,
         lost=capture.lost,
+        redactor=capture.redactor,
     )
 
 

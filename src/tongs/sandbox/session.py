@@ -130,7 +130,7 @@ class TreeSession:
         files, self._files = self._files, {}
         request = request_for(command, self._confinement, files)
         started = time.monotonic()
-        capture = Capture(self._policy.limits.output, self._open_spool)
+        capture = Capture(self._policy.limits.output, self._open_spool, self._policy.redactor)
         try:
             report = await self._supervised(command, request, capture, observe)
             unused = not report.accepted and report.failure is None and not report.timed_out
@@ -166,7 +166,7 @@ class TreeSession:
         from tongs.sandbox.serving import Serving  # noqa: PLC0415 - servers only
 
         serving = Serving(self._policy, self._waiter, self._confinement, self._templates)
-        capture = Capture(self._policy.limits.output, self._open_spool)
+        capture = Capture(self._policy.limits.output, self._open_spool, self._policy.redactor)
         try:
             done = await serving.run(
                 service, self._drawn().key, lambda: self._pool.take(self._drawn()), capture, observe

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from tongs.store.files import private_folder
@@ -35,13 +36,15 @@ class Log:
             finally:
                 os.close(descriptor)
 
-    def traceback(self, error: BaseException) -> str:
+    def traceback(
+        self, error: BaseException, redact: Callable[[str], str] = lambda text: text
+    ) -> str:
         """Keep the traceback; the id under which it can be found."""
         import traceback  # noqa: PLC0415 - only when something is broken
 
         mark = os.urandom(4).hex()
         text = "".join(traceback.format_exception(error))
-        self.write("error", f"id={mark}\n{text}")
+        self.write("error", f"id={mark}\n{redact(text)}")
         return mark
 
     def _rotate(self) -> None:

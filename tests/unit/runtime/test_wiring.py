@@ -9,10 +9,12 @@ import pytest
 from tongs.config.places import find_places
 from tongs.config.settings import Settings
 from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.driving import drive
 from tongs.core.permissions import Grants, Permissions, Secret
 from tongs.core.tool import Tool
 from tongs.registry import ToolRegistry
 from tongs.runtime.wiring import Wiring
+from tongs.sandbox.waiting import BlockingWaiter
 from tongs.store.log import Log
 
 NESTED = Caller(CallerKind.TOOL, "outer", ("outer",), Permissions(network=False))
@@ -72,7 +74,11 @@ def test_a_secret_is_in_the_world_of_the_tool_that_declares_it_and_in_no_other(
     trusted = Tool("trusted", permissions=Permissions(secrets=(Secret("TOKEN"),)))
     base = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LC_ALL": "C", "TMPDIR": "/tmp"}
 
-    worlds = [wired.world(tool, wired.allow(CALL, tool)) for tool in (trusted, ONLINE)]
+    allowed = [
+        drive(wired.reveal(tool, wired.allow(CALL, tool), BlockingWaiter()))
+        for tool in (trusted, ONLINE)
+    ]
+    worlds = [wired.world(tool, a) for tool, a in zip((trusted, ONLINE), allowed, strict=True)]
 
     assert [dict(world.environment) for world in worlds] == [{**base, "TOKEN": "t0ken"}, base]
 

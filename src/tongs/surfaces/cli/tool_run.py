@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver, Question
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.errors import ToolError
-from tongs.core.permissions import Grants
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.surfaces.cli import failure
@@ -60,7 +58,7 @@ def run(invocation: Invocation) -> int:
         else:
             live = Live(
                 invocation.console,
-                stream=_may_stream(invocation, tool),
+                stream=not options.json and not options.no_stream,
                 every_step=options.verbose > 0 and not options.json,
             )
             approver = _approver(invocation, live, wait)
@@ -163,22 +161,6 @@ def end_as_if_interrupted() -> None:
         number = getattr(_signal, name, None)  # Windows has no SIGHUP
         if number is not None and _signal.getsignal(number) == _signal.SIG_DFL:  # not under `nohup`
             _signal.signal(number, _signal.default_int_handler)
-
-
-def _may_stream(invocation: Invocation, tool: Tool) -> bool:
-    """Live output is not redacted, so a tool that is given secrets is shown at the end."""
-    options = invocation.options
-    if options.json or options.no_stream:
-        return False
-    return not _gets_secrets(tool, invocation.runtime.settings.tools)
-
-
-def _gets_secrets(tool: Tool, grants: Mapping[str, Grants]) -> bool:
-    granted = grants.get(tool.name)
-    sources = (tool.permissions, granted.permissions if granted else None)
-    return any(source is not None and source.secrets for source in sources) or any(
-        _gets_secrets(helper, grants) for helper in tool.helpers.values()
-    )
 
 
 def _approver(invocation: Invocation, live: Live, wait: float | None) -> Approver:
