@@ -121,3 +121,32 @@ def test_list_within_another_reaches_nothing_more(a: Network, b: Network) -> Non
 @given(networks, networks)
 def test_lists_that_lie_within_each_other_are_written_alike(a: Network, b: Network) -> None:
     assert (within(a, b) and within(b, a)) == (meet(a, a) == meet(b, b))
+
+
+@settings(derandomize=True, max_examples=500)
+@given(permissions, permissions)
+def test_what_lies_within_each_other_means_the_same(a: Permissions, b: Permissions) -> None:
+    """The third law of a partial order: equal by what they allow, not by how they are written."""
+    if a.within(b) and b.within(a):
+        assert a.meet(a).meet(b) == b.meet(b).meet(a)
+        for path in (*PATHS, "/a/b/c/d", "/x"):
+            assert rights(a, path)[::2] == rights(b, path)[::2]
+        assert reaches(a.network) == reaches(b.network)
+        assert {s.name for s in a.secrets} == {s.name for s in b.secrets}
+
+
+@settings(derandomize=True, max_examples=500)
+@given(permissions, permissions)
+def test_nothing_is_beyond_a_ceiling_exactly_where_all_is_within(
+    a: Permissions, b: Permissions
+) -> None:
+    assert (a.beyond(b) == Permissions()) == a.within(b)
+
+
+@settings(derandomize=True, max_examples=500)
+@given(permissions, permissions)
+def test_what_is_beyond_is_asked_for_and_not_allowed(a: Permissions, b: Permissions) -> None:
+    beyond = a.beyond(b)
+
+    assert beyond.within(a)
+    assert beyond.beyond(b) == beyond

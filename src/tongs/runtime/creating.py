@@ -221,7 +221,6 @@ def _publish(runtime: Runtime, staged: str, final: str, creator: str, *, changed
     with refusals_said(f"{final} was not written"):
         trust.created(final, creator)
         try:
-            keep_out_of_history(os.path.dirname(os.path.dirname(folder)))
             if changed:
                 os.replace(os.path.join(staged, "tool.yml"), final)
             else:
@@ -230,6 +229,7 @@ def _publish(runtime: Runtime, staged: str, final: str, creator: str, *, changed
             if not known:
                 trust.disown(final)
             raise
+        keep_out_of_history(os.path.dirname(os.path.dirname(folder)))
 
 
 def _refused(message: str, hint: str) -> ToolError:

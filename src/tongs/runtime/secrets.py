@@ -118,7 +118,7 @@ def _from_file(path: str) -> str | None:
         if facts.st_uid != os.geteuid():
             raise Unusable(f"belongs to another user (uid {facts.st_uid})", f"chown it: {path}")
         if facts.st_mode & 0o077:
-            raise Unusable("others can read or change", f"chmod 600 {path}")
+            raise Unusable("others may read", f"chmod 600 {path}")
         data = read_whole(path, _LARGEST)
     except FileNotFoundError:
         return None

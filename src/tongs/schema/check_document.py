@@ -6,7 +6,7 @@ from tongs.core.annotations import Any
 from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.core.record import replace
 from tongs.schema.check import Violation, violations
-from tongs.schema.document import Document
+from tongs.schema.document import Document, PathTuple
 from tongs.schema.files import load
 from tongs.schema.units import duration
 
@@ -29,10 +29,23 @@ def require_valid(document: Document, schema_name: str) -> Document:
 
 
 def _problem(document: Document, violation: Violation) -> Problem:
+    if _is_reference(violation.path):
+        # Somebody may have written the secret itself: it is not repeated.
+        return document.problem(
+            violation.path,
+            "must be a reference: env:NAME, file:PATH or keyring:SERVICE/NAME",
+            rule="schema",
+            hint="a config file never holds a secret itself",
+        )
     message = violation.message
     if not violation.path:
         message = f"the file {message}"
     return document.problem(violation.path, message, rule="schema", hint=_hint(document, violation))
+
+
+def _is_reference(path: PathTuple) -> bool:
+    """Whether this is an entry of `secrets` in settings, or in those of a profile."""
+    return path[-2:-1] == ("secrets",) and (len(path) == 2 or path[0] == "profiles")
 
 
 def _hint(document: Document, violation: Violation) -> str:
