@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tongs.core.execution import STDERR, STDOUT, SpoolWriter
+from tongs.redaction import Redactor
 from tongs.sandbox.capture import Capture
 from tongs.store.spool import Spool, SpoolLimits
 
@@ -82,3 +83,39 @@ def test_beyond_the_spool_the_rest_is_counted(tmp_path: object) -> None:
 
     assert (capture.spooled, capture.lost) == (10, 6)
     assert capture.stderr == b"ab"
+
+
+def test_what_is_spooled_has_no_secret_and_nothing_counts_as_lost(tmp_path: object) -> None:
+    spool = Spool(str(tmp_path))
+    capture = Capture(8, lambda: spool.open("call"), Redactor(["hunter22"]))
+
+    for piece in (b"12345678", b"9 hunt", b"er22", b" end"):
+        capture.add(STDOUT, piece)
+    capture.add(STDERR, b"hunter")
+    capture.close()
+
+    assert capture.spool is not None
+    assert spool.read(capture.spool, 0, 99) == b"123456789 [redacted] end"
+    assert spool.read(capture.spool, 0, 99, STDERR) == b"hunter"
+    assert capture.lost == 0
+
+
+def test_full_spool_of_redacted_output_tells_what_is_lost(tmp_path: object) -> None:
+    spool = Spool(str(tmp_path), SpoolLimits(call=4))
+    capture = Capture(2, lambda: spool.open("call"), Redactor(["hunter22"]))
+
+    capture.add(STDOUT, b"0123456789")
+    capture.close()
+
+    assert capture.lost == 6
+
+
+def test_output_that_was_cut_does_not_end_in_a_part_of_a_secret() -> None:
+    whole, cut = (Capture(8, nowhere, Redactor(["hunter22"])) for _ in range(2))
+
+    whole.add(STDOUT, b"a hunter")
+    cut.add(STDERR, b"b")
+    cut.add(STDOUT, b"a hunter22")
+
+    assert (whole.stdout, whole.output) == (b"a hunter", b"a hunter")
+    assert (cut.stdout, cut.stderr, cut.output) == (b"a ", b"b", b"ba ")
