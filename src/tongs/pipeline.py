@@ -192,7 +192,7 @@ async def execute(
             waiter=door.waiter,
             permissions=allowance.permissions,
             private_hosts=allowance.private_hosts,
-            redact=_redact(door),
+            redactor=door.redactor,
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)
@@ -238,7 +238,7 @@ def _redactor(door: Door, allowance: Allowance) -> Redacting | None:
 
 
 def _redact(door: Door) -> Callable[[str], str]:
-    return _same if door.redactor is None else door.redactor.text
+    return str if door.redactor is None else door.redactor.text
 
 
 def _recorded(call: ToolCall, door: Door) -> ToolCall:
@@ -262,10 +262,6 @@ def _restored(edited: Any, shown: Any, given: Any) -> Any:
     if isinstance(edited, list) and isinstance(shown, list | tuple) and len(edited) == len(shown):
         return [_restored(*three) for three in zip(edited, shown, given, strict=True)]
     return edited
-
-
-def _same(text: str) -> str:
-    return text
 
 
 def _checked_output(result: ToolResult, schema: Mapping[str, Any]) -> ToolResult:

@@ -18,7 +18,9 @@ Encode = Callable[[bytes], bytes]
 secrets = st.one_of(
     st.text(min_size=4, max_size=40),
     st.text("abAB01+/=%\\\"' \n-_", min_size=4, max_size=12),
-    st.binary(min_size=4, max_size=24).map(lambda b: b.decode("utf-8", "surrogateescape")),
+    st.binary(min_size=4, max_size=24)
+    .map(lambda data: data.decode("utf-8", "surrogateescape"))
+    .filter(lambda text: len(text) >= 4),
 )
 around = st.binary(max_size=12)
 

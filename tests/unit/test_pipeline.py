@@ -591,6 +591,52 @@ def test_success_of_a_tool_with_secrets_is_redacted_too(
     assert project.run("t").output == "[redacted]\n"
 
 
+SECRETIVE = """bash: 'printf "%s|" {L} {T}'
+parameters: {L: {type: array}, T: {type: string}, O: {type: object, default: {}}}
+permissions: {secrets: {API_KEY: {}}}
+"""
+
+
+def test_person_sees_arguments_without_secrets_and_edits_around_them(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_KEY", "hunter22")
+    project.write("t", SECRETIVE)
+    given = {"L": ["hunter22", "b"], "T": "hunter22", "O": {"k": "hunter22"}}
+    edited = {"L": ["[redacted]", "c"], "T": "[redacted]!", "O": {"k": "[redacted]", "n": 1}}
+    person = Person(ApprovalResponse(approved=True, modified_args=edited))
+
+    result = call(project.runtime(), person, given)
+
+    (request,) = person.asked
+    shown = {"L": ["[redacted]", "b"], "T": "[redacted]", "O": {"k": "[redacted]"}}
+    assert request.args == shown
+    assert "hunter22" not in request.preview
+    # What was left alone is what was given, and the output is redacted again.
+    assert result.output == "[redacted]|c|[redacted]!|"
+    assert result.metadata["modifiedArguments"]["O"] == {"k": "[redacted]", "n": 1}
+    assert "hunter22" not in project.audit()
+
+
+def test_traceback_of_a_call_is_kept_without_its_secrets(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_KEY", "hunter22")
+    project.write("t", SECRETIVE)
+
+    def watch(event: Event) -> None:
+        if isinstance(event, OutputArrived):
+            raise RuntimeError("broken by hunter22")
+
+    call_ = ToolCall("c1", "t", {"L": [], "T": "xxxxxxxxxxxxxxxxxx"}, PERSON)
+    result = project.runtime().run_sync(call_, observe=watch)
+
+    assert code(result) is ErrorCode.INTERNAL_ERROR
+    log = (project.home / "state" / "log" / "tongs.log").read_text()
+    assert "broken by [redacted]" in log
+    assert "hunter22" not in log
+
+
 def test_call_that_cannot_be_recorded_does_not_run(project: Project) -> None:
     project.write("t", "bash: touch made\n")
     audit = project.home / "state" / "audit"

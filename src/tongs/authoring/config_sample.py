@@ -42,6 +42,12 @@ SAMPLE = """\
   # How long the program or the server has.
 #  timeout: 60s
 
+# Where the values of secrets are; without an entry, in the environment variable of that name.
+#secrets:
+#  API_TOKEN: file:~/.secrets/service
+#  GITHUB_TOKEN: env:GH_TOKEN
+#  DEPLOY_KEY: keyring:deploy/production
+
 # Defaults for all tools. A tool may say otherwise.
 #limits: {memory: 2GiB, processes: 256, file_size: 1GiB, open_files: 1024, output: 1MiB}
 

@@ -24,10 +24,6 @@ STDOUT = 1
 STDERR = 2
 
 
-def _same(text: str) -> str:
-    return text
-
-
 class Redacting(Protocol):
     """Takes the secrets of one call out of what leaves it."""
 
@@ -345,8 +341,8 @@ class Context:
     permissions: Permissions = field(default_factory=Permissions)
     # Hosts that may have a private address, for executors that connect themselves.
     private_hosts: tuple[str, ...] = ()
-    # Takes secrets out of a text that is to be cut, for executors that start no process.
-    redact: Callable[[str], str] = _same
+    # For a text that is to be cut, as in Completed.
+    redactor: Redacting | None = None
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
 

@@ -105,11 +105,6 @@ class Unwatched:
 unwatched = Unwatched()
 
 
-async def _nothing_revealed(tool: Tool, allowance: Allowance, waiter: Waiter) -> Allowance:
-    """For a pipeline whose allowances have their secrets already."""
-    return allowance
-
-
 async def _nothing_required(tool: Tool, waiter: Waiter) -> None:
     """For a pipeline whose tools need nothing to be installed."""
 
@@ -128,6 +123,8 @@ class Parts:
     world: Callable[[Tool, Allowance], World]
     # Keeps the traceback, without what the second argument takes out of it.
     unexpected: Callable[[Exception, Callable[[str], str]], ToolError]
+    # Looks up the values of the secrets a call is given. Raises ToolError where one is missing.
+    reveal: Callable[[Tool, Allowance, Waiter], Awaitable[Allowance]]
     # Raises ToolError where a tool is no longer what it was when it was found.
     confirm: Callable[[Tool], None] = lambda tool: None
     # How much of the walls the person insists on; anything but "strict" is said in every result.
@@ -139,8 +136,6 @@ class Parts:
     spend: Callable[[ApprovalResponse], None] = lambda response: None
     # Whoever follows a call from step to step: telemetry.
     watch: Callable[[ToolCall], Steps] = lambda call: unwatched
-    # Looks up the values of the secrets a call is given. Raises ToolError where one is missing.
-    reveal: Callable[[Tool, Allowance, Waiter], Awaitable[Allowance]] = _nothing_revealed
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ class HttpExecutor:
             # The thread that waits must not outlive a call that was cancelled.
             exchange.give_up()
             raise
-        return result_of(answer, plan, tool.name, url(), context.redact)
+        redact = str if context.redactor is None else context.redactor.text
+        return result_of(answer, plan, tool.name, url(), redact)
 
     def _context(self) -> ssl.SSLContext:
         """Made once: reading the certificates of the machine takes longer than most requests."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from tongs.authoring import created
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, Problem, Severity, ToolError
-from tongs.core.permissions import Permissions
+from tongs.core.permissions import Permissions, covered
 from tongs.core.record import dataclass, replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool
@@ -139,14 +139,17 @@ def _refuse_granted(runtime: Runtime, name: str) -> None:
 
 def _tools_folder(runtime: Runtime) -> str:
     """The project's tool folder; a link in its place could lead out of the project."""
-    folder = runtime.places.local_folder_for_writing
-    if os.path.realpath(folder) != folder or runtime.places.project is None:
+    places = runtime.places
+    folder = places.local_folder_for_writing
+    if places.project is None:
         raise _refused(
-            f"{folder} is no folder of this project"
-            if runtime.places.project is not None
-            else "there is no project here in which a tool could be created",
+            "there is no project here in which a tool could be created",
             "make a folder .tongs in the project",
         )
+    # What lies in the person's folder, or in the machine's, is trusted for its place.
+    persons = covered(folder, (places.user_folder, places.global_folder))
+    if persons or os.path.realpath(folder) != folder:
+        raise _refused(f"{folder} is no folder of this project", "create it in another project")
     return folder
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tongs import ErrorCode, ToolError
+from tongs import ErrorCode, Runtime, ToolError
 from tongs.core.errors import BlockedBy
 from tongs.core.tool import Trust
 
@@ -128,6 +128,27 @@ def test_link_in_place_of_the_tool_folder_leads_nowhere(project: Project, tmp_pa
 
     assert "is no folder of this project" in refused(project, "say", echo(), "claude").message
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_nothing_is_created_in_a_folder_that_is_trusted_for_its_place(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person may keep their own folder in a project, as settings in a repository."""
+    (project.root / ".git").mkdir()
+    (project.root / ".tongs").chmod(0o700)
+    monkeypatch.setenv("TONGS_HOME", str(project.root / ".tongs"))
+    with pytest.raises(ToolError) as inside:
+        project.runtime().create_tool("say", echo(), "claude")
+    assert not (project.tools / "say").exists()
+
+    monkeypatch.setenv("TONGS_HOME", str(project.home))
+    monkeypatch.chdir(os.environ["HOME"])
+    with pytest.raises(ToolError) as at_home, Runtime.open() as runtime:
+        runtime.create_tool("say", echo(), "claude")
+
+    assert "is no folder of this project" in inside.value.message
+    assert "there is no project here" in at_home.value.message
+    assert not (project.home / "tools").exists()
 
 
 def test_tool_of_another_agent_is_not_replaced(project: Project) -> None:
