@@ -89,8 +89,9 @@ class Runtime:
         names further definition files or folders. The settings of `profile` come after those of the
         config files. `single_thread` promises that this process has one thread and keeps to it, so
         that processes start without a fork server. Without `use_cache` everything is read anew.
-        `secrets` gives secrets instead of the environment. Raises DefinitionInvalid for a config
-        file that cannot be used, ToolError where the folder is gone.
+        `secrets` gives secrets instead of the environment; where it gives None, a reference of the
+        config counts. Raises DefinitionInvalid for a config file that cannot be used, ToolError
+        where the folder is gone.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)

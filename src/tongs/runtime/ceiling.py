@@ -6,9 +6,10 @@ default does: the project for reading, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from tongs.config.settings import Ceiling
+from tongs.config.places import Places
+from tongs.config.settings import Ceiling, Settings
 from tongs.core.annotations import Any
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.permissions import Permissions
@@ -41,13 +42,13 @@ class Excess:
         return {"ceiling": self.source, "beyond": self.permissions.to_wire()}
 
 
-def excesses(
-    wanted: Permissions, ceilings: Iterable[Ceiling], base: str, home: str
-) -> list[Excess]:
-    """What goes beyond each ceiling; relative paths of both start at `base`."""
+def excesses(wanted: Permissions | None, settings: Settings, places: Places) -> list[Excess]:
+    """What goes beyond each ceiling; relative paths of both start at the project root."""
+    wanted = wanted or Permissions()
+    base, home = places.root, places.home
     asked = wanted.resolved(base, home)
     found = []
-    for ceiling in tuple(ceilings) or (DEFAULT,):
+    for ceiling in settings.ceilings or (DEFAULT,):
         beyond = asked.beyond(ceiling.permissions.resolved(base, home))
         if beyond != Permissions():
             found.append(Excess(_as_written(beyond, wanted, base, home), ceiling.source))
@@ -55,10 +56,10 @@ def excesses(
 
 
 def require_within(
-    name: str, wanted: Permissions, ceilings: Iterable[Ceiling], base: str, home: str
+    name: str, wanted: Permissions | None, settings: Settings, places: Places
 ) -> None:
     """Raises ToolError with every line that is too much for a ceiling, and where that stands."""
-    found = excesses(wanted, ceilings, base, home)
+    found = excesses(wanted, settings, places)
     if not found:
         return
     told = "; ".join(f"{', '.join(one.lines())} ({one.source})" for one in found)

@@ -74,13 +74,11 @@ def create_tool(
         text = _text(definition, name, creator)
         with _staged(folder, name, text.encode()) as staged:
             tool, findings = _checked(runtime, staged, final, name)
-            permissions = tool.permissions or Permissions()
-            places = runtime.places
-            require_within(name, permissions, runtime.settings.ceilings, places.root, places.home)
+            require_within(name, tool.permissions, runtime.settings, runtime.places)
             _publish(runtime, os.path.dirname(staged), final, creator, changed=changed)
     except DefinitionInvalid as invalid:
         raise invalid.as_tool_error(name) from None
-    runtime.audit.created(name, creator, permissions)
+    runtime.audit.created(name, creator, tool.permissions)
     return Created(runtime.definitions.at(final), final, changed, findings)
 
 

@@ -90,9 +90,7 @@ def review_of(runtime: Runtime, name: str) -> Review:
 def of_tool(runtime: Runtime, tool: Tool) -> Review:
     creation = runtime.definitions.trust.creation(tool.origin.path)
     entry = runtime.definitions.catalogue.entry_at(tool.origin.path)
-    places = runtime.places
-    wanted = tool.permissions or Permissions()
-    too_much = excesses(wanted, runtime.settings.ceilings, places.root, places.home)
+    too_much = excesses(tool.permissions, runtime.settings, runtime.places)
     found = linter_of(runtime).look(entry)
     # Somebody may have written to the file past the checks of `create`.
     own = [] if found.document is None else created.problems(found.document)
@@ -109,9 +107,8 @@ def of_tool(runtime: Runtime, tool: Tool) -> Review:
 def approve(runtime: Runtime, review: Review) -> None:
     """A person has read this very text, and wants it to run when it is asked for."""
     refuse_inside_a_call("approve a tool")
-    places, tool = runtime.places, review.tool
-    wanted = tool.permissions or Permissions()
-    require_within(tool.name, wanted, runtime.settings.ceilings, places.root, places.home)
+    tool = review.tool
+    require_within(tool.name, tool.permissions, runtime.settings, runtime.places)
     runtime.definitions.approve(tool)
 
 

@@ -32,7 +32,7 @@ class Unusable(Exception):
 
 
 class Secrets:
-    """`given` answers instead of everything else, where a program hands out secrets itself."""
+    """`given` is asked first, and instead of the environment: a program may have secrets itself."""
 
     def __init__(
         self,
@@ -41,10 +41,10 @@ class Secrets:
         home: str,
         given: Callable[[str], str | None] | None = None,
     ) -> None:
-        self._references = {} if given is not None else references
+        self._references = references
         self._host = host
         self._home = home
-        self._plain = given or host.get
+        self._given = given
 
     async def reveal(self, permissions: Permissions, tool: str, waiter: Waiter) -> dict[str, str]:
         """The values of these secrets; ToolError SECRET_MISSING tells of all that are not there."""
@@ -63,9 +63,8 @@ class Secrets:
         found: dict[str, str] = {}
         missing: dict[str, Unusable | None] = {}
         for secret in permissions.secrets:
-            reference = self._references.get(secret.name)
             try:
-                value = self._plain(secret.name) if reference is None else self._look_up(reference)
+                value = self._value(secret.name)
             except Unusable as unusable:
                 missing[secret.name] = unusable
                 continue
@@ -76,6 +75,14 @@ class Secrets:
         if missing:
             raise self._missing(tool, missing)
         return found
+
+    def _value(self, name: str) -> str | None:
+        given = None if self._given is None else self._given(name)
+        if given is not None:
+            return given
+        if (reference := self._references.get(name)) is not None:
+            return self._look_up(reference)
+        return self._host.get(name) if self._given is None else None
 
     def _look_up(self, reference: Reference) -> str | None:
         """The value; None where there is none. Raises Unusable where it must not be used."""

@@ -16,7 +16,7 @@ from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Sandbox, Waiter, World
 from tongs.core.parts import Allowance, Audit, Decide, Parts
-from tongs.core.permissions import Limits, Permissions, shorter
+from tongs.core.permissions import Limits, shorter
 from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
@@ -241,16 +241,13 @@ class Wiring:
         """
         from tongs.runtime.ceiling import require_within  # noqa: PLC0415 - few tools are created
 
-        places = self._places
-        wanted = tool.permissions or Permissions()
-        require_within(tool.name, wanted, self._settings.ceilings, places.root, places.home)
+        require_within(tool.name, tool.permissions, self._settings, self._places)
 
     def _limits(self, tool: Tool, name: str) -> Limits:
         """An agent may write down smaller limits than the config's, and no larger ones."""
-        settings = self._settings
         if tool.creator:
-            return settings.limits_for(name, {}).tightened(tool.limits)
-        return settings.limits_for(name, tool.limits)
+            return self._settings.limits_for(name, {}).tightened(tool.limits)
+        return self._settings.limits_for(name, tool.limits)
 
     def world(self, tool: Tool, allowance: Allowance) -> World:
         own = {**allowance.environment, **allowance.secrets}

@@ -139,11 +139,18 @@ def test_keyring_that_is_not_installed_is_said(
     assert message.endswith("which needs a package that is not installed")
 
 
-def test_program_that_gives_secrets_itself_is_asked_alone(show: Project) -> None:
-    refer(show, "env:HOME")
-    runtime = show.runtime(secrets={"TOKEN": "given"}.get, auto_approve=["*"])
+def test_program_that_gives_secrets_itself_is_asked_before_the_config(
+    show: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "mine")
+    monkeypatch.setenv("ELSE", "elsewhere")
 
-    assert runtime.call_sync("show").output == "GIVEN"
+    def shown(given: dict[str, str]) -> ToolResult:
+        return show.runtime(secrets=given.get, auto_approve=["*"]).call_sync("show")
+
+    assert refusal(shown({}))[0] is ErrorCode.SECRET_MISSING
+    refer(show, "env:ELSE")
+    assert [shown({"TOKEN": "given"}).output, shown({}).output] == ["GIVEN", "ELSEWHERE"]
 
 
 def test_projects_reference_counts_when_its_file_was_accepted(
