@@ -57,10 +57,12 @@ def web() -> Iterator[Web]:
 
 
 @pytest.fixture
-def open_runtime(place: Place, monkeypatch: pytest.MonkeyPatch) -> Any:
+def open_runtime(place: Place, tongs: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """In a project with the seed's ceiling, which the person has accepted."""
     for name, value in place.env.items():
         monkeypatch.setenv(name, value)
     shutil.copytree(CONFIG.parent, place.project / ".glee")
+    assert tongs("trust", "--yes", ".glee/config.yml").code == 0
     return lambda: Runtime.open(place.project)
 
 
@@ -110,7 +112,9 @@ def test_the_story_of_the_seed_in_its_log(
     done = tongs("tool", "run", "weather", "location=NYC", "--yes")
 
     assert (json.loads(done.stdout), done.code) == ({"temperature": 21}, 0)
-    assert log(place) == [
+    accepted, *story = log(place)
+    assert accepted.startswith("TOOL_TRUSTED name=")
+    assert story == [
         "TOOL_CREATED name=weather creator=claude permissions={network:true,fs:{read:[],write:[]}}",
         "TOOL_APPROVED name=weather approver=user",
         'TOOL_EXECUTED name=weather params={location:"NYC"} status=success',

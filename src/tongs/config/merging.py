@@ -97,8 +97,12 @@ class Merger:
 
     def tighten(self, document: Document) -> None:
         """Take what makes things stricter, and list the rest as ignored."""
+        before = len(self._settings.ceilings)
         self._add_restrictions(document, weaken=False)
         self._add_rules(document, trusted=False)
+        own, added = self._settings.ceilings[:before], self._settings.ceilings[before:]
+        unvouched = tuple(replace(ceiling, vouched=False) for ceiling in added)
+        self._settings = replace(self._settings, ceilings=own + unvouched)
         for path in _LOOSENING:
             if _at(document.data, path):
                 self._ignore(document, path, "is ignored")

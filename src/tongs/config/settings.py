@@ -30,6 +30,8 @@ class Ceiling:
     permissions: Permissions
     # `file:line`
     source: str
+    # Written or accepted by the person. Any other holds beside the default, not instead of it.
+    vouched: bool = True
 
 
 @dataclass(frozen=True, slots=True)

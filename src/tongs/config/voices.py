@@ -52,7 +52,7 @@ def read_voices(
             problems += invalid.problems
     if problems:
         raise DefinitionInvalid(problems)
-    return _with_foreign(Voices(tuple(voices), named), places, parse_foreign or parse)
+    return _with_foreign(Voices(tuple(voices), named), places, parse_foreign or parse, trusted)
 
 
 def _config_files(
@@ -86,7 +86,9 @@ def _profile(named: NamedConfigs, name: str) -> list[Voice]:
     return voices
 
 
-def _with_foreign(voices: Voices, places: Places, parse: Parse) -> Voices:
+def _with_foreign(
+    voices: Voices, places: Places, parse: Parse, trusted: Callable[[Document], bool]
+) -> Voices:
     """`.glee/config.yml`: its ceiling holds, and nothing else of it means anything here.
 
     One that cannot be read may have had a ceiling, so it stands for the lowest.
@@ -96,10 +98,11 @@ def _with_foreign(voices: Voices, places: Places, parse: Parse) -> Voices:
         return voices
     try:
         document = parse(path)
-        ceilings = _glee_ceiling(document)
+        vouched = trusted(document)
+        ceilings = tuple(replace(one, vouched=vouched) for one in _glee_ceiling(document))
     except (DefinitionInvalid, OSError) as trouble:
         problem = Problem(path, f"its ceiling is taken as nothing at all: {trouble}")
-        lowest = Ceiling(Permissions(), path)
+        lowest = Ceiling(Permissions(), path, vouched=False)
         return replace(voices, ceilings=(lowest,), ignored=(_warning(problem),))
     others: list[tuple[str, ...]] = [(key,) for key in document.data if key != "security"]
     if isinstance(security := document.data.get("security"), dict):

@@ -1,7 +1,7 @@
 """The most that a tool which an agent created may be given: `security.max_permissions`.
 
-Every file that has one counts, and all of them hold at once. Where nobody has written one, the
-default does: the project for reading, and nothing else.
+Every file that has one counts, and all of them hold at once. Where the person has written or
+accepted none, the default holds, too: the project for reading, and nothing else.
 """
 
 from __future__ import annotations
@@ -42,13 +42,20 @@ class Excess:
         return {"ceiling": self.source, "beyond": self.permissions.to_wire()}
 
 
+def in_force(settings: Settings) -> tuple[Ceiling, ...]:
+    """Every ceiling. What came with a project cannot take the place of the default."""
+    if any(ceiling.vouched for ceiling in settings.ceilings):
+        return settings.ceilings
+    return (*settings.ceilings, DEFAULT)
+
+
 def excesses(wanted: Permissions | None, settings: Settings, places: Places) -> list[Excess]:
     """What goes beyond each ceiling; relative paths of both start at the project root."""
     wanted = wanted or Permissions()
     base, home = places.root, places.home
     asked = wanted.resolved(base, home)
     found = []
-    for ceiling in settings.ceilings or (DEFAULT,):
+    for ceiling in in_force(settings):
         beyond = asked.beyond(ceiling.permissions.resolved(base, home))
         if beyond != Permissions():
             found.append(Excess(_as_written(beyond, wanted, base, home), ceiling.source))

@@ -99,7 +99,8 @@ def _check_name(runtime: Runtime, name: str, creator: str) -> bool:
             "letters, digits, `_`, `.` and `-`, and neither `.` nor `-` at its start",
         )
     prefix = runtime.settings.custom_tools.prefix
-    if name in created.BUILT_IN or name.startswith((_PREFIX, prefix or _PREFIX)):
+    plain = name.casefold()
+    if plain in created.BUILT_IN or plain.startswith((_PREFIX, prefix.casefold() or _PREFIX)):
         raise _refused(f"`{name}` is a name that Tongs keeps for itself", "choose another name")
     final = os.path.join(runtime.places.local_folder_for_writing, name, "tool.yml")
     known = runtime.definitions.trust.creation(final)

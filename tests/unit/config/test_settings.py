@@ -361,7 +361,7 @@ def test_every_ceiling_is_kept_with_its_line(files: Files) -> None:
     user, project = (path for _, path in files.places.config_files()[1:])
     assert load_settings(files.places, read).ceilings == (
         Ceiling(Permissions(network=("a.example",), secrets=(Secret("KEY"),)), f"{user}:2"),
-        Ceiling(Permissions(read=(".",), secrets=(Secret("K"),)), f"{project}:1"),
+        Ceiling(Permissions(read=(".",), secrets=(Secret("K"),)), f"{project}:1", vouched=False),
     )
 
 
@@ -379,8 +379,12 @@ def test_of_a_glee_config_only_the_ceiling_counts(files: Files) -> None:
     path.write_text(GLEE)
 
     assert load_settings(files.places, read) == Settings(
-        ceilings=(Ceiling(Permissions(read=(".",), secrets=(Secret("K"),)), f"{path}:4"),)
+        ceilings=(
+            Ceiling(Permissions(read=(".",), secrets=(Secret("K"),)), f"{path}:4", vouched=False),
+        )
     )
+    accepted = load_settings(files.places, read, project_trusted=True)
+    assert [ceiling.vouched for ceiling in accepted.ceilings] == [True]
 
 
 @pytest.mark.parametrize(
@@ -395,7 +399,7 @@ def test_a_glee_config_that_cannot_be_read_stands_for_the_lowest_ceiling(
 
     settings = load_settings(files.places, read)
 
-    assert settings.ceilings == (Ceiling(Permissions(), str(path)),)
+    assert settings.ceilings == (Ceiling(Permissions(), str(path), vouched=False),)
     assert [problem.file for problem in settings.ignored] == [str(path)]
 
 

@@ -84,7 +84,7 @@ def test_name_that_is_no_name_is_refused(project: Project, name: Any) -> None:
     assert refused(project, name, echo(), "claude").code is ErrorCode.INVALID_ARGUMENTS
 
 
-@pytest.mark.parametrize("name", ["shell", "read_file", "web_search", "fetch", "custom_tool_x"])
+@pytest.mark.parametrize("name", ["shell", "read_file", "Web_Search", "fetch", "custom_tool_x"])
 def test_name_that_tongs_keeps_for_itself_is_refused(project: Project, name: str) -> None:
     error = refused(project, name, echo(), "claude")
 
@@ -252,6 +252,32 @@ def test_every_ceiling_counts(project: Project) -> None:
     error = refused(project, "say", echo(permissions=wanted), "claude")
 
     assert error.message.endswith(f": fs.write: src ({user}:1); network: b.org ({glee}:1)")
+
+
+@pytest.mark.parametrize("family", [".tongs", ".glee"])
+def test_wide_ceiling_of_a_project_counts_when_a_person_has_accepted_it(
+    project: Project, family: str
+) -> None:
+    """An agent may write one itself."""
+    config = project.root / family / "config.yml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text("security: {max_permissions: {network: true, fs: {write: ['/']}}}\n")
+    wide = echo(permissions={"network": True})
+
+    error = refused(project, "say", wide, "claude")
+    assert error.message.endswith(": network: true (the default ceiling)")
+
+    project.runtime().definitions.accept_config(str(config), config.read_bytes())
+    assert project.runtime().create_tool("say", wide, "claude").tool.name == "say"
+
+
+def test_narrow_ceiling_of_a_project_counts_at_once(project: Project) -> None:
+    (project.root / ".tongs" / "config.yml").write_text("security: {max_permissions: {}}\n")
+
+    error = refused(project, "say", echo(permissions={"fs": {"read": ["."]}}), "claude")
+
+    assert error.message.endswith("(the default ceiling)") is False
+    assert "fs.read: ." in error.message
 
 
 def test_mark_of_the_agent_outweighs_a_folder_that_somebody_works_on(project: Project) -> None:

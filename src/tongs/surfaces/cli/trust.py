@@ -47,7 +47,8 @@ def run(invocation: Invocation) -> int:
     if options.what is None:
         return _accept_project(invocation)
     named = os.path.realpath(options.what)
-    if named in config_files(invocation.runtime):
+    foreign = invocation.runtime.places.foreign_config
+    if named in config_files(invocation.runtime) or named == foreign:
         return failure.OK if _accept_config(invocation, named) else failure.DENIED
     tool = _named(invocation.runtime, options.what)
     if tool.trust is Trust.REVIEW:
