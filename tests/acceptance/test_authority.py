@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.acceptance.conftest import TONGS, Place, Run
+from tests.acceptance.conftest import TONGS, Place, Run, Show
 
 import tongs as package
 from tongs.surfaces.cli.commands import AUTHORITY, COMMANDS
@@ -21,7 +21,8 @@ Words = tuple[str, ...]
 
 PETSTORE = Path(__file__).parents[1] / "data" / "openapi" / "pets.yaml"
 
-# A line for each command of authority: `tongs WORDS ARGUMENTS` works outside of a call.
+# A line for each command of authority: `tongs WORDS ARGUMENTS` works outside of a call. What stands
+# in braces is the id of something that waits, or was decided.
 BY_A_PERSON: dict[Words, str] = {
     ("tool", "add"): "new --description d --bash 'echo hi' --user",
     ("tool", "remove"): "mine --user",
@@ -30,6 +31,11 @@ BY_A_PERSON: dict[Words, str] = {
     ("tool", "create"): "say --from say.yml --creator claude",
     ("trust",): "other --yes",
     ("review",): "made --yes",
+    ("approvals", "list"): "",
+    ("approvals", "revoke"): "{remembered}",
+    ("approvals", "pending"): "",
+    ("approvals", "approve"): "{first}",
+    ("approvals", "deny"): "{second}",
     ("config", "set"): "limits.memory 1GiB",
     ("config", "init"): "--local",
 }
@@ -42,11 +48,33 @@ DECIDE_NOTHING: set[Words] = {
     *((word,) for word in ("lint", "schema", "doctor", "completion", "help", "__complete")),
 }
 
+ASKS = "approval: {required: true, reason: look}\ntags: [read]\n"
 SAY = """description: says it
 kind: command
 exec: {command: {entrypoint: echo, args: [hi]}}
 permissions: {network: false, fs: {read: [], write: []}, secrets: {}}
 """
+
+
+# Keys that let a person decide for good, each after what it answers.
+ALWAYS = [("[d]eny", "A"), ("(empty: back): ", "1"), ("[u]ser", "u"), ("until when", "")]
+
+
+@pytest.fixture
+def ids(place: Place, tongs: Run, screen: Show) -> dict[str, str]:
+    """Two questions that wait, and one decision that is remembered."""
+    place.tool("asks", "bash: echo {N}\nparameters: {N: {}}\n" + ASKS, scope="user")
+    place.tool("loud", "bash: echo loud\n" + ASKS, scope="user")
+    for number in ("1", "2"):
+        assert tongs("tool", "run", "asks", f"N={number}", "--wait", "0s").code == 3
+    shown = screen("tool", "run", "loud")
+    for question, typed in ALWAYS:
+        shown.wait_for(question)
+        shown.type(f"{typed}\n")
+    assert shown.end() == 0
+    first, second = (q["id"] for q in json.loads(tongs("approvals", "pending", "--json").stdout))
+    (decision,) = json.loads(tongs("approvals", "list", "--json").stdout)
+    return {"first": first, "second": second, "remembered": decision["id"]}
 
 
 @pytest.fixture
@@ -91,9 +119,12 @@ def test_every_command_is_known_to_decide_or_not_to() -> None:
 
 @pytest.mark.parametrize("tier", ["A", "B"])
 def test_no_command_of_authority_works_inside_of_a_call(
-    scene: Place, tongs: Run, inside: Run, tier: str
+    scene: Place, tongs: Run, inside: Run, ids: dict[str, str], tier: str
 ) -> None:
-    lines = {words: f"{' '.join(words)} {BY_A_PERSON[words]}" for words in sorted(AUTHORITY)}
+    lines = {
+        words: f"{' '.join(words)} {BY_A_PERSON[words].format(**ids)}"
+        for words in sorted(AUTHORITY)
+    }
     script = "\n".join(
         f"{shlex.quote(TONGS)} {line} >out 2>&1; echo $? $(grep -c 'started by one' out)"
         for line in lines.values()

@@ -205,8 +205,8 @@ approval: {{required: true, reason: look}}
     shown = screen("tool", "run", "t", f"TEXT={SECRET}", "N=1", env={**ENV, "TERM": "dumb"})
     shown.wait_for("[d]eny")
     shown.type("e\n")
-    shown.wait_for("{")
-    shown.type('{"TEXT": "[redacted]", "N": 2}\n\n')
+    shown.wait_for("(empty: back): ")
+    shown.type('{"TEXT": "[redacted]", "N": 2}\n')
 
     assert shown.end() == 0
     assert "2 same" in shown.text
