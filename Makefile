@@ -60,6 +60,15 @@ PROGRAMS := bash cc curl fish git jq node perl tmux unshare update-ca-certificat
 programs:
 	@bash tools/programs.sh $(PROGRAMS)
 
+# The suites of others that tests/conformance runs, in the versions that uv.lock names.
+SUITES := .suites
+.PHONY: suites
+suites: $(SUITES)/json-schema
+$(SUITES)/json-schema: tools/schema_suite.py uv.lock | $(STAMP)
+	@mkdir -p $(SUITES)
+	$(BIN)/python tools/schema_suite.py $@
+	@touch $@
+
 .PHONY: demo
 demo: $(STAMP) ## see it work
 	@bash tools/demo.sh
@@ -70,7 +79,7 @@ test: $(STAMP) programs native ## run the tests, except those marked `full`
 	$(PYTEST) -m "not full" $(ARGS) tests/escape
 
 .PHONY: test-full
-test-full: $(STAMP) programs native ## run every test, and keep what came of the long ones and of the attacks in bench/
+test-full: $(STAMP) programs native suites ## run every test, and keep what came of the long ones and of the attacks in bench/
 	$(PYTEST) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -p tests.escape.table $(ARGS) tests/escape
 	TONGS_NATIVE=0 $(PYTEST) $(ARGS) tests/escape
@@ -117,6 +126,6 @@ lock: $(STAMP) ## bring uv.lock up to date with pyproject.toml
 
 .PHONY: clean
 clean: ## remove everything the targets above made
-	rm -rf $(VENV) $(NATIVE)/.built $(NATIVE)/tongs-forkserver-* dist htmlcov .coverage .coverage.* .hypothesis
+	rm -rf $(VENV) $(SUITES) $(NATIVE)/.built $(NATIVE)/tongs-forkserver-* dist htmlcov .coverage .coverage.* .hypothesis
 	rm -rf .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

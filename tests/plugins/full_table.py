@@ -20,7 +20,7 @@ class Table:
         if report.when != "call":
             return
         # Not by the keywords: the name of the checkout's own folder is one of them.
-        if not report.nodeid.startswith("tests/full/"):
+        if not report.nodeid.startswith(("tests/full/", "tests/conformance/")):
             counted = {name: n for name, n in report.user_properties if isinstance(n, int)}
             self.sums.update(counted)
             return

@@ -5,6 +5,7 @@ A schema must not be changed after it was first used here: compiled validators a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tongs.core.annotations import Any, NoReturn
@@ -29,6 +30,8 @@ _MAX_COMPILED = 2048
 _SCALARS = {str, int, float, bool, type(None)}
 # In this order: asking the abstract class is slow.
 _OBJECT = (dict, Mapping)
+# Older versions are read as 2020-12, as most of their authors mean them.
+_DIALECT = re.compile(r"https?://json-schema\.org/(?:draft[-/][\w-]+/)?schema#?\Z")
 
 
 class SchemaInvalid(ValueError):
@@ -44,7 +47,9 @@ class SchemaInvalid(ValueError):
 _compiled: dict[int, tuple[Any, Any]] = {}
 
 
-def violations(schema: Mapping[str, Any], value: Any, *, mask: bool = False) -> list[Violation]:
+def violations(
+    schema: Mapping[str, Any] | bool, value: Any, *, mask: bool = False
+) -> list[Violation]:
     """Everything in `value` that `schema` refuses; with `mask` no message repeats a value."""
     # Where the engine is there already, it is the faster one.
     if id(schema) not in _compiled and certainly_valid(schema, value):
@@ -65,9 +70,9 @@ def violations(schema: Mapping[str, Any], value: Any, *, mask: bool = False) -> 
     return list(dict.fromkeys(found))[:_MAX_VIOLATIONS]
 
 
-def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
+def with_defaults(schema: Mapping[str, Any] | bool, value: Any) -> Any:
     """A copy of `value` in which absent properties have their `default`; `value` is not touched."""
-    if type(value) in _SCALARS:
+    if type(value) in _SCALARS or isinstance(schema, bool):
         return value
     if isinstance(value, list):
         items = schema.get("items")
@@ -91,7 +96,7 @@ def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
     return filled
 
 
-def validated(schema: Mapping[str, Any], value: Any, *, mask: bool = False) -> Any:
+def validated(schema: Mapping[str, Any] | bool, value: Any, *, mask: bool = False) -> Any:
     """`value` with defaults, or Invalid (INVALID_ARGUMENTS) naming every violation."""
     filled = with_defaults(schema, value)
     found = violations(schema, filled, mask=mask)
@@ -131,14 +136,22 @@ def _validator(schema: Any) -> Any:
 def _compile(schema: Any) -> Any:
     import jsonschema_rs  # noqa: PLC0415 - costs more than a bare Python start
 
+    plain = dict(schema) if isinstance(schema, Mapping) else schema
+    _check_dialect(plain)
     try:
-        return jsonschema_rs.Draft202012Validator(
-            dict(schema) if isinstance(schema, Mapping) else schema, retriever=_refuse
-        )
+        return jsonschema_rs.Draft202012Validator(plain, retriever=_refuse)
     except jsonschema_rs.ValidationError as error:
         raise SchemaInvalid(_schema_trouble(error), tuple(error.instance_path)) from None
     except (ValueError, OverflowError, RecursionError) as error:
         raise SchemaInvalid(f"the schema is no JSON: {error}") from None
+
+
+def _check_dialect(schema: Any) -> None:
+    """Refuse a dialect of somebody's own: what its keywords mean stands in a document elsewhere."""
+    dialect = schema.get("$schema") if isinstance(schema, dict) else None
+    if isinstance(dialect, str) and not _DIALECT.match(dialect):
+        named = f"`$schema` may only name a version of JSON Schema itself: {dialect}"
+        raise SchemaInvalid(named, ("$schema",))
 
 
 def _schema_trouble(error: Any) -> str:

@@ -274,6 +274,11 @@ def test_invalid_arguments_carry_every_violation() -> None:
         ({"type": "object", "$ref": "http://127.0.0.1:1/x"}, "into the schema itself: http:", ()),
         ({"type": "object", "$ref": "file:///etc/hostname"}, "into the schema itself: file:", ()),
         ({"type": "object", "$ref": "urn:x"}, "into the schema itself: urn:x", ()),
+        (
+            {"type": "object", "$schema": "https://example.org/own"},
+            "`$schema` may only name a version of JSON Schema itself: https://example.org/own",
+            ("$schema",),
+        ),
         ({"type": "object", "x": "\ud800"}, "the schema is no JSON", ()),
         ({"type": "object", 1: 2}, "the schema is no JSON", ()),
     ],
@@ -284,6 +289,25 @@ def test_a_schema_that_cannot_be_used_is_refused(schema: Any, words: str, path: 
 
     assert words in caught.value.message
     assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    "dialect",
+    [
+        "https://json-schema.org/draft/2020-12/schema",
+        "https://json-schema.org/draft/2019-09/schema#",
+        "http://json-schema.org/draft-07/schema#",
+        "http://json-schema.org/schema#",
+    ],
+)
+def test_a_version_of_json_schema_may_be_named(dialect: str) -> None:
+    check_root({"type": "object", "$schema": dialect})
+
+
+def test_true_and_false_are_schemas() -> None:
+    assert validated(True, {"a": 1}) == {"a": 1}
+    with pytest.raises(Invalid):
+        validated(False, {"a": 1})
 
 
 def test_schemas_of_any_root_can_be_checked_too() -> None:
