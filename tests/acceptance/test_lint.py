@@ -183,9 +183,13 @@ def test_paths_are_files_folders_and_projects(place: Place, lint: Lint, tmp_path
         (("nowhere",), "lint: there is no file or folder `nowhere`"),
         (("--root", "nowhere"), "lint: there is no file or folder `nowhere`"),
         (("--root", ".", "."), "lint: --root and PATH cannot be used together"),
+        (("--json", "--sarif"), "lint: --json and --sarif cannot be used together"),
+        (("--user", "."), "lint: --scope and PATH cannot be used together"),
+        (("--user", "--root", "."), "lint: --scope and --root cannot be used together"),
+        (("--dry-run",), "lint: --dry-run needs --fix"),
     ],
 )
-def test_a_place_that_cannot_be_looked_at_is_a_usage_error(
+def test_what_cannot_be_looked_at_or_contradicts_itself_is_a_usage_error(
     tongs: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     outcome = tongs("lint", *arguments)

@@ -273,27 +273,6 @@ def test_sarif_names_files_from_the_root(project: Path, tongs: Run, place: Place
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--json", "--sarif"), "lint: --json and --sarif cannot be used together"),
-        (("--user", "."), "lint: --scope and PATH cannot be used together"),
-        (("--user", "--root", "."), "lint: --scope and --root cannot be used together"),
-        (("--dry-run",), "lint: --dry-run needs --fix"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(
-    tongs: Run, arguments: tuple[str, ...], message: str
-) -> None:
-    outcome = tongs("lint", *arguments)
-
-    assert (outcome.stdout, outcome.stderr.splitlines()[0], outcome.code) == (
-        "",
-        f"error: {message}",
-        2,
-    )
-
-
 def test_a_tool_directory_that_cannot_be_read_whole_is_an_error(
     project: Path, tongs: Run, place: Place
 ) -> None:

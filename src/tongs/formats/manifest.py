@@ -25,7 +25,6 @@ from tongs.template.manifest import (
 from tongs.template.values import TemplateError
 
 SCHEMA = "manifest"
-FILE_NAMES = ("tool.yml", "tool.yaml")
 DEFAULT_TIMEOUT = 30.0
 
 

@@ -48,7 +48,6 @@ class Compiler:
     checked: bool
     problems: list[Problem] = field(default_factory=list)
     raw_names: set[str] = field(default_factory=set)
-    used_names: set[str] = field(default_factory=set)
 
     def plan(self, data: Mapping[str, Any], path: Path) -> Plan | None:
         """The plan of a tool definition that the schema has accepted."""
@@ -236,7 +235,6 @@ class Compiler:
             )
             return None
         self.raw_names |= getattr(template, "raw_names", frozenset())
-        self.used_names |= getattr(template, "names", frozenset())
         return template
 
     def problem(

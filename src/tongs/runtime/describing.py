@@ -14,15 +14,15 @@ from collections.abc import Callable, Mapping
 from tongs.config.environment import base_environment
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.driving import drive
-from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.errors import DefinitionInvalid, Problem, ToolError
 from tongs.core.execution import Command, Completed, Event, Policy, Sandbox
 from tongs.core.permissions import Limits, Permissions
 from tongs.core.record import dataclass
 from tongs.core.tool import Origin, Trust
 from tongs.formats.executable import LARGEST_COPY, Defaults, Described
 from tongs.output import decoded
+from tongs.runtime.documents import definition_bytes
 from tongs.store.cache import DefinitionCache
-from tongs.store.files import read_whole
 
 if TYPE_CHECKING:
     from tongs.core.execution import Session
@@ -46,15 +46,8 @@ class Describer:
     settings: Defaults
 
     def read(self, path: str) -> bytes:
-        try:
-            data = read_whole(path, _LARGEST)
-        except OSError as error:
-            raise ToolError(
-                ErrorCode.INVALID_DEFINITION, f"{path} cannot be read: {error.strerror}"
-            ) from None
-        if data is None:
-            raise ToolError(ErrorCode.TOOL_NOT_FOUND, f"{path} does not exist")
-        return data
+        """The bytes of an executable; ToolError if it cannot be read."""
+        return definition_bytes(path, _LARGEST)
 
     def described(self, origin: Origin, data: bytes, *, again: bool = False) -> Described:
         """What it says of itself. Raises DefinitionInvalid with what went wrong."""

@@ -14,21 +14,26 @@ from tongs.store.cache import DefinitionCache
 from tongs.store.files import read_whole
 
 
+def definition_bytes(path: str, largest: int) -> bytes:
+    """The bytes of the file that defines a tool; ToolError if it cannot be read."""
+    try:
+        data = read_whole(path, largest)
+    except OSError as error:
+        raise ToolError(
+            ErrorCode.INVALID_DEFINITION, f"{path} cannot be read: {error.strerror}"
+        ) from None
+    if data is None:
+        raise ToolError(ErrorCode.TOOL_NOT_FOUND, f"{path} does not exist")
+    return data
+
+
 class Documents:
     def __init__(self, cache: DefinitionCache) -> None:
         self._cache = cache
 
     def read(self, path: str) -> bytes:
         """The bytes of a file; ToolError if it cannot be read."""
-        try:
-            data = read_whole(path, MAX_BYTES)
-        except OSError as error:
-            raise ToolError(
-                ErrorCode.INVALID_DEFINITION, f"{path} cannot be read: {error.strerror}"
-            ) from None
-        if data is None:
-            raise ToolError(ErrorCode.TOOL_NOT_FOUND, f"{path} does not exist")
-        return data
+        return definition_bytes(path, MAX_BYTES)
 
     def parsed(
         self,

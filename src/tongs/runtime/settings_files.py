@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tongs.config.places import Places
 from tongs.config.settings import Settings, load_settings
-from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.annotations import TYPE_CHECKING, TypeVar
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.record import dataclass
 from tongs.core.scope import Scope
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tongs.config.voices import Voices
     from tongs.formats.yaml_config import Key, UsedConfig
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class SettingsFiles:
@@ -30,29 +32,13 @@ class SettingsFiles:
 
     def load(self) -> Settings:
         """What they say together; DefinitionInvalid if one cannot be used."""
-        documents = self._documents()
-        return load_settings(
-            self.places,
-            documents.config,
-            project_trusted=self.accepted,
-            profile=self.profile,
-            parse_named=documents.named,
-            parse_foreign=documents.foreign,
-        )
+        return self._read(load_settings)
 
     def voices(self) -> Voices:
         """Each of them, the weakest first."""
         from tongs.config.voices import read_voices  # noqa: PLC0415 - few calls need it
 
-        documents = self._documents()
-        return read_voices(
-            self.places,
-            documents.config,
-            project_trusted=self.accepted,
-            profile=self.profile,
-            parse_named=documents.named,
-            parse_foreign=documents.foreign,
-        )
+        return self._read(read_voices)
 
     def of_profile(self) -> list[Document]:
         """What the profile says, where there is one."""
@@ -104,6 +90,17 @@ class SettingsFiles:
         if vouched is None:
             return UsedConfig(problem=_untrusted(what, voices[0].document.source))
         return UsedConfig(vouched.values, tuple(voice.settings for voice in voices))
+
+    def _read(self, reader: Callable[..., T]) -> T:
+        documents = self._documents()
+        return reader(
+            self.places,
+            documents.config,
+            project_trusted=self.accepted,
+            profile=self.profile,
+            parse_named=documents.named,
+            parse_foreign=documents.foreign,
+        )
 
     def _documents(self) -> Documents:
         return Documents(DefinitionCache(self.places.state, f"config-{code_stamp()}"))

@@ -66,14 +66,6 @@ def manifest_in(folder: str) -> str | None:
     return next((path for path in paths if os.path.isfile(path)), None)
 
 
-def stamp_of(path: str) -> list[int]:
-    """What changes when the content of a file does; empty where there is none."""
-    try:
-        return _stamp(os.stat(path))
-    except OSError:
-        return []
-
-
 def _shaped(
     entry: os.DirEntry[str], facts: os.stat_result, shapes: Sequence[str]
 ) -> tuple[str, str, list[Any]] | None:
@@ -323,5 +315,4 @@ __all__ = [
     "listed",
     "manifest_in",
     "shape_at",
-    "stamp_of",
 ]

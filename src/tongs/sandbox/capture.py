@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from io import BytesIO
 
-from tongs.core.execution import STDERR, STDOUT, Redacting, RedactingStream, SpoolWriter
+from tongs.core.execution import (
+    STDERR,
+    STDOUT,
+    Completed,
+    Redacting,
+    RedactingStream,
+    SpoolWriter,
+)
 
 
 class Capture:
@@ -55,6 +62,32 @@ class Capture:
         """No more comes; only now `lost` and `spooled` are known."""
         if self._spool is not None:
             self._spooled = self._spool.close()
+
+    def completed(
+        self,
+        *,
+        exit_code: int | None,
+        signal: int | None,
+        timed_out: bool,
+        duration: float,
+        exceeded: str = "",
+    ) -> Completed:
+        """How the process ended, with what it said."""
+        return Completed(
+            exit_code=exit_code,
+            signal=signal,
+            timed_out=timed_out,
+            exceeded=exceeded,
+            duration=duration,
+            stdout=self.stdout,
+            stderr=self.stderr,
+            output=self.output,
+            stdout_size=self.stdout_size,
+            stderr_size=self.stderr_size,
+            spool=self.spool,
+            lost=self.lost,
+            redactor=self.redactor,
+        )
 
     @property
     def stdout(self) -> bytes:

@@ -9,7 +9,6 @@ only what an interpreter loads cheaply.
 
 from __future__ import annotations
 
-import _thread
 import errno
 import fcntl
 import os
@@ -17,7 +16,7 @@ import select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 # What a group is called; the number of the process that made it follows.
 PREFIX = "tongs-"
@@ -25,12 +24,9 @@ PREFIX = "tongs-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # How long, and how often, the removal of a group waits for its last process to be gone.
 _PATIENCE, _PAUSE = 100, 2
-_LONGEST_PATIENCE = 2000
 # How often what is killed one by one is looked at again.
 _ROUNDS = 20
 _SIGKILL = 9
-# How many groups wait to be used again, and how many of them are looked at for one.
-_MOST_IDLE, _LOOKS = 64, 4
 # More than any kernel can number, and the most it lets one ask for.
 _MOST_PROCESSES = 2**22
 # What the probe asks for: more than the forked copy of any process of ours holds by itself.
@@ -68,7 +64,7 @@ class Group:
         self._before = (0, 0)
         self._held_to: tuple[int, int] | None = None
         # Where it goes when its call is over.
-        self.home: Groups | None = None
+        self.home: Callable[[Group], None] | None = None
 
     @classmethod
     def create(cls, found: Found, memory: int, processes: int) -> Group:
@@ -174,7 +170,7 @@ class Group:
         if self.home is None:
             self.close()
         else:
-            self.home.give(self)
+            self.home(self)
 
     def close(self, patience: int = _PATIENCE) -> bool:
         """Remove it; False where a process of it lives on after so many milliseconds."""
@@ -182,60 +178,6 @@ class Group:
         while self._locks:
             os.close(self._locks.pop())
         return all(gone)
-
-
-class Groups:
-    """Groups that are used again: to make and remove one costs the kernel more than many a call."""
-
-    def __init__(self, found: Found) -> None:
-        self._found = found
-        self._idle: list[Group] = []
-        self._lock = _thread.allocate_lock()
-        self._owner = os.getpid()
-
-    def take(self, memory: int, processes: int) -> Group:
-        """A group with these limits and nobody in it. Raises OSError where none can be made."""
-        for _ in range(_LOOKS):
-            if (group := self._oldest()) is None:
-                break
-            if group.is_empty():
-                try:
-                    group.limit(memory, processes)
-                except OSError:
-                    group.close(patience=0)  # somebody has removed it
-                else:
-                    return group
-            else:
-                self.give(group)  # its last process is just going
-        made = Group.create(self._found, memory, processes)
-        made.home = self
-        return made
-
-    def give(self, group: Group) -> None:
-        """Take back a group whose call is over."""
-        with self._lock:
-            self._idle.append(group)
-            surplus = self._idle.pop(0) if len(self._idle) > _MOST_IDLE else None
-        if surplus is not None:
-            surplus.close()
-
-    def close(self) -> None:
-        """Remove all that are not in use."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        if os.getpid() == self._owner:
-            for group in idle:
-                if not group.is_empty():
-                    group.kill()
-                group.close(patience=_LONGEST_PATIENCE)
-
-    def _oldest(self) -> Group | None:
-        if os.getpid() != self._owner:
-            # A forked copy: these belong to the original, and so does the lock's state.
-            self._idle, self._owner = [], os.getpid()
-            self._lock = _thread.allocate_lock()
-        with self._lock:
-            return self._idle.pop(0) if self._idle else None
 
 
 def enter(procs: Sequence[str]) -> None:

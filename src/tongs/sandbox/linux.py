@@ -14,8 +14,9 @@ from tongs.core.permissions import Limits
 
 if TYPE_CHECKING:
     from tongs.core.execution import Policy, Session, SpoolOpener, Waiter
-    from tongs.sandbox.cgroups import Found, Group, Groups
+    from tongs.sandbox.cgroups import Found, Group
     from tongs.sandbox.channel import Pool
+    from tongs.sandbox.groups import Groups
     from tongs.sandbox.host import Host
     from tongs.sandbox.orders import Jail
     from tongs.sandbox.session import Confinement
@@ -136,7 +137,7 @@ class LinuxSandbox(ABC):
         if place is None:
             return None
         if self._groups is None:
-            from tongs.sandbox.cgroups import Groups  # noqa: PLC0415 - where there are any
+            from tongs.sandbox.groups import Groups  # noqa: PLC0415 - where there are any
 
             self._groups = Groups(place)
         groups = self._groups

@@ -120,19 +120,11 @@ class PortableSession:
             capture.close()
             self._spooled += capture.spooled
         code = running.process.returncode
-        return Completed(
+        return capture.completed(
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
             timed_out=timed_out,
             duration=time.monotonic() - started,
-            stdout=capture.stdout,
-            stderr=capture.stderr,
-            output=capture.output,
-            stdout_size=capture.stdout_size,
-            stderr_size=capture.stderr_size,
-            spool=capture.spool,
-            lost=capture.lost,
-            redactor=capture.redactor,
         )
 
     async def serve(self, service: Service, observe: Observer) -> Completed | None:

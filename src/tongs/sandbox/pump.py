@@ -184,20 +184,12 @@ class Pump:
 
 def completed(status: int, report: Report, duration: float, capture: Capture) -> Completed:
     """How the process ended, as everybody else sees it."""
-    return Completed(
+    return capture.completed(
         exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
         signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
         timed_out=report.timed_out,
         exceeded=report.exceeded,
         duration=duration,
-        stdout=capture.stdout,
-        stderr=capture.stderr,
-        output=capture.output,
-        stdout_size=capture.stdout_size,
-        stderr_size=capture.stderr_size,
-        spool=capture.spool,
-        lost=capture.lost,
-        redactor=capture.redactor,
     )
 
 

@@ -44,7 +44,6 @@ SCOPE_ABSTRACT_UNIX_SOCKET = 1 << 0
 SCOPE_SIGNAL = 1 << 1
 
 LOG_SAME_EXEC_OFF = 1 << 0
-LOG_NEW_EXEC_ON = 1 << 1
 LOG_SUBDOMAINS_OFF = 1 << 2
 
 # The thirteen rights of ABI 1.

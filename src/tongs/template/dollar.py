@@ -6,11 +6,18 @@ One pass: a value is never looked at again. `$${x}` writes `${x}` itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from tongs.core.annotations import Any, TypeAlias
 from tongs.core.record import dataclass
-from tongs.template.values import ABSENT, TemplateError, Value, Values, plain_text
+from tongs.template.values import (
+    ABSENT,
+    TemplateError,
+    Value,
+    Values,
+    plain_text,
+    without_absent,
+)
 
 _NAME = re.compile(r"\$(\$?)\{([^{}]*)\}")
 
@@ -85,35 +92,11 @@ def _parts(text: str, known: Collection[str]) -> Iterator[Part]:
         yield written
 
 
-def compile_data(data: Any, known: Collection[str]) -> Any:
-    """The same structure with a DollarText for every text in it; keys stay as they are."""
-    if isinstance(data, str):
-        return compile(data, known)
-    if isinstance(data, Mapping):
-        return {key: compile_data(entry, known) for key, entry in data.items()}
-    if isinstance(data, list | tuple):
-        return [compile_data(entry, known) for entry in data]
-    return data
-
-
 def filled(data: Any, values: Values) -> Any:
     """The structure with values; absent entries are dropped. ABSENT if it is absent itself."""
-    if isinstance(data, DollarText):
-        return data.value(values)
-    if isinstance(data, Mapping):
-        pairs = {key: filled(entry, values) for key, entry in data.items()}
-        return {key: entry for key, entry in pairs.items() if entry is not ABSENT}
-    if isinstance(data, list):
-        return [entry for each in data if (entry := filled(each, values)) is not ABSENT]
-    return data
-
-
-def names_in(data: Any) -> frozenset[str]:
-    """Every name used in the structure."""
-    if isinstance(data, DollarText):
-        return data.names
-    entries = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
-    return frozenset[str]().union(*(names_in(entry) for entry in entries))
+    return without_absent(
+        data, lambda each: each.value(values) if isinstance(each, DollarText) else each
+    )
 
 
 def words(data: Any, values: Values) -> list[str]:
@@ -129,8 +112,6 @@ __all__ = [
     "DollarText",
     "Name",
     "compile",
-    "compile_data",
     "filled",
-    "names_in",
     "words",
 ]

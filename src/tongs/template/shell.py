@@ -123,11 +123,6 @@ def check_programs(text: str, slots: Slots, *, dialect: str = "bash") -> list[Te
     return errors(scan(text, _marks(text, slots), dialect))
 
 
-def used_names(text: str, slots: Slots) -> frozenset[str]:
-    """The names of the slots that `text` uses."""
-    return names(find(text, slots))
-
-
 def quoted(text: str) -> str:
     """`text` as one shell word, the POSIX way."""
     return "'" + text.replace("'", "'\\''") + "'"

@@ -22,6 +22,7 @@ from tongs.template.values import (
     Values,
     is_unicode,
     plain_text,
+    without_absent,
 )
 
 
@@ -94,7 +95,10 @@ class DataTemplate:
 
     def render(self, values: Values) -> Value:
         """The structure with values; absent entries of objects and lists are dropped."""
-        return _filled(self.data, values)
+        return without_absent(
+            self.data,
+            lambda each: each.render_json(values) if isinstance(each, TextTemplate) else each,
+        )
 
 
 def compile_data(data: Any, slots: Slots) -> DataTemplate:
@@ -106,11 +110,6 @@ def compile_data(data: Any, slots: Slots) -> DataTemplate:
         frozenset[str]().union(*(template.names for template in templates)),
         frozenset[str]().union(*(template.raw_names for template in templates)),
     )
-
-
-def render_data(data: Any, slots: Slots, values: Values) -> Value:
-    """Compile and render in one go, for data that is used once."""
-    return compile_data(data, slots).render(values)
 
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
@@ -181,22 +180,10 @@ def _templates(compiled: Any) -> Iterator[TextTemplate]:
             yield from _templates(entry)
 
 
-def _filled(compiled: Any, values: Values) -> Value:
-    if isinstance(compiled, TextTemplate):
-        return compiled.render_json(values)
-    if isinstance(compiled, dict):
-        filled = {key: _filled(entry, values) for key, entry in compiled.items()}
-        return {key: entry for key, entry in filled.items() if entry is not ABSENT}
-    if isinstance(compiled, list):
-        return [entry for element in compiled if (entry := _filled(element, values)) is not ABSENT]
-    return compiled
-
-
 __all__ = [
     "DataTemplate",
     "TextTemplate",
     "compile",
     "compile_data",
     "expand_environment",
-    "render_data",
 ]

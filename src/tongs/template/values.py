@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 from tongs.core.annotations import Any, Final, TypeAlias
@@ -103,6 +103,17 @@ def plain_text(value: Value, slot: Slot | None = None) -> str:
     if isinstance(value, list):
         return " ".join(plain_text(element) for element in value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def without_absent(data: Value, value_of: Callable[[Any], Value]) -> Value:
+    """Objects and lists with the value of each leaf; an entry whose value is absent is dropped."""
+    if isinstance(data, Mapping):
+        pairs = {key: without_absent(entry, value_of) for key, entry in data.items()}
+        return {key: entry for key, entry in pairs.items() if entry is not ABSENT}
+    if isinstance(data, list):
+        entries = [without_absent(entry, value_of) for entry in data]
+        return [entry for entry in entries if entry is not ABSENT]
+    return value_of(data)
 
 
 def is_unicode(text: str) -> bool:

@@ -42,6 +42,19 @@ escaped("socket", s)
 """
 
 
+def _online(name: str, opened: tuple[int, ...], needs: str, otherwise: str) -> Attack:
+    """A socket that is more than IP, for a tool that has the network."""
+    script = _opens(*opened)
+    return Attack(
+        f"online, {name}",
+        TOPIC,
+        script,
+        permissions=ONLINE,
+        needs=needs,
+        otherwise=(otherwise,),
+    )
+
+
 def _visitor(scene: Scene) -> Mapping[str, Any]:
     """Somebody outside who talks to whoever listens on a port."""
     with socket.socket() as chosen:
@@ -195,46 +208,11 @@ for path in ("/proc/net/tcp", "/proc/self/net/tcp", "/proc/thread-self/net/tcp")
         escaped(path)
 """,
     ),
-    Attack(
-        "online, raw IP packets",
-        TOPIC,
-        _opens(2, 3, 1),
-        permissions=ONLINE,
-        needs=ROOT,
-        otherwise=("EPERM",),
-    ),
-    Attack(
-        "online, packets below IP",
-        TOPIC,
-        _opens(17, 3, 0x0300),
-        permissions=ONLINE,
-        needs=ROOT,
-        otherwise=("EPERM",),
-    ),
-    Attack(
-        "online, a socket to the hypervisor",
-        TOPIC,
-        _opens(40, 1),
-        permissions=ONLINE,
-        needs=KERNEL,
-        otherwise=("EAFNOSUPPORT",),
-    ),
-    Attack(
-        "online, the kernel's cryptography by socket",
-        TOPIC,
-        _opens(38, 5),
-        permissions=ONLINE,
-        needs=KERNEL,
-        otherwise=("EAFNOSUPPORT",),
-    ),
-    Attack(
-        "online, the audit system by netlink",
-        TOPIC,
-        _opens(16, 3, 9),
-        permissions=ONLINE,
-        needs=KERNEL,
-        otherwise=("EPROTONOSUPPORT",),
-    ),
+    _online("raw IP packets", (2, 3, 1), ROOT, "EPERM"),
+    _online("packets below IP", (17, 3, 0x0300), ROOT, "EPERM"),
+    _online("a socket to the hypervisor", (40, 1), KERNEL, "EAFNOSUPPORT"),
+    _online("the kernel's cryptography by socket", (38, 5), KERNEL, "EAFNOSUPPORT"),
+    _online("the audit system by netlink", (16, 3, 9), KERNEL, "EPROTONOSUPPORT"),
     Attack(
         "online, taking an address from an interface",
         TOPIC,

@@ -19,7 +19,8 @@ import pytest
 
 import tongs.sandbox
 from tongs.sandbox import cgroups
-from tongs.sandbox.cgroups import Found, Group, Groups
+from tongs.sandbox.cgroups import Found, Group
+from tongs.sandbox.groups import Groups
 
 MIB = 1024**2
 

@@ -53,21 +53,16 @@ def test_unknown_name_is_refused_with_its_place(text: str) -> None:
 
 
 def test_structure_is_filled_and_absent_entries_are_dropped() -> None:
-    data = {"q": "${a}", "n": ["${b}", "x${a}", 5], "inner": {"gone": "${b}"}, "flag": True}
+    a, b, more = (dollar.compile(text, KNOWN) for text in ("${a}", "${b}", "x${a}"))
+    data = {"q": a, "n": [b, more, 5], "inner": {"gone": b}, "flag": True}
 
-    filled = dollar.filled(dollar.compile_data(data, KNOWN), {"a": [1]})
+    filled = dollar.filled(data, {"a": [1]})
 
     assert filled == {"q": [1], "n": ["x1", 5], "inner": {}, "flag": True}
 
 
-def test_names_of_a_structure_are_known() -> None:
-    data = dollar.compile_data({"x": ["${a}", {"y": "k=${KEY}"}], "z": 5}, KNOWN)
-
-    assert dollar.names_in(data) == {"a", "KEY"}
-
-
 def test_array_gives_as_many_words_as_it_has_items() -> None:
-    data = dollar.compile_data(["-x", "${a}", "${b}", "a=${a}"], KNOWN)
+    data = [dollar.compile(text, KNOWN) for text in ("-x", "${a}", "${b}", "a=${a}")]
 
     assert dollar.words(data, {"a": ["1 2", 3, True]}) == [
         *("-x", "1 2", "3", "true"),

@@ -95,7 +95,6 @@ def test_the_names_in_use_are_known() -> None:
     template = shell.compile("echo {A} {RAW:B} {{N}}", SLOTS)
 
     assert (template.names, template.raw_names) == ({"A", "B"}, {"B"})
-    assert shell.used_names("echo {A} {RAW:B} {{N}}", SLOTS) == {"A", "B"}
     assert shell.compile("echo", SLOTS).names == frozenset()
 
 

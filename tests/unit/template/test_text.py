@@ -114,7 +114,6 @@ def test_data_keeps_types_and_drops_what_is_absent() -> None:
 def test_data_that_is_one_absent_placeholder_is_absent() -> None:
     assert text.compile_data("{A}", SLOTS).render({}) is ABSENT
     assert text.compile_data(5, SLOTS).render({}) == 5
-    assert text.render_data({"a": "{A}"}, SLOTS, {"A": 1}) == {"a": 1}
 
 
 def test_half_a_surrogate_pair_fits_into_no_environment() -> None:

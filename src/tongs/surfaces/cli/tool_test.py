@@ -16,8 +16,8 @@ from tongs.core.tool import Tool
 from tongs.output import visible
 from tongs.surfaces.cli import failure
 from tongs.surfaces.cli.invocation import Invocation
-from tongs.surfaces.cli.parser import Parser, UsageError, add_scope_options
-from tongs.surfaces.cli.tool_run import end_as_if_interrupted, timeout_of
+from tongs.surfaces.cli.parser import Parser, UsageError
+from tongs.surfaces.cli.tool_run import call_options, end_as_if_interrupted, timeout_of
 
 if TYPE_CHECKING:
     from tongs.runtime.testing import Tried, Trying
@@ -28,10 +28,7 @@ def options(parser: Parser) -> None:
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--secret", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--fake-secrets", action="store_true")
-    parser.add_argument("--timeout", metavar="MILLISECONDS")
-    parser.add_argument("--yes", action="store_true")
-    parser.add_argument("--json", action="store_true")
-    add_scope_options(parser, default="any")
+    call_options(parser)
 
 
 def run(invocation: Invocation) -> int:
