@@ -236,6 +236,40 @@ def test_a_config_file_may_be_named(place: Place, tongs: Run, tmp_path: Path) ->
     assert _lint(tongs, place, str(file)) == [(str(file), 1, "error", "schema")]
 
 
+def test_named_configs_and_profiles_are_looked_at(project: Path, tongs: Run, place: Place) -> None:
+    folder = project / ".tongs"
+    for file, text in (
+        ("configs/fast.yml", "limits: {processes: many}\nanything: else\n"),
+        ("profiles/work.yaml", "host: here\nlimit: {}\nprofiles: {}\n"),
+        ("profiles/good.yml", "limits: {memory: 1GiB}\n"),
+    ):
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text(text)
+    own = place.user / "configs" / "mine.yml"
+    own.parent.mkdir()
+    own.write_text("limits: 1\n")
+    of_project = [
+        (".tongs/configs/fast.yml", 1, "error", "schema"),
+        (".tongs/profiles/work.yaml", 2, "error", "definition"),
+        (".tongs/profiles/work.yaml", 3, "error", "schema"),
+    ]
+
+    assert _lint(tongs, place) == sorted([*of_project, (str(own), 1, "error", "schema")])
+    assert _lint(tongs, place, "--local") == of_project
+    assert _lint(tongs, place, "--root", str(project)) == of_project
+    assert _lint(tongs, place, str(folder / "configs/fast.yml")) == of_project[:1]
+
+
+def test_a_named_config_is_mended(project: Path, tongs: Run, place: Place) -> None:
+    file = project / ".tongs" / "profiles" / "work.yml"
+    file.parent.mkdir()
+    file.write_text('limits: {processes: "12"}\n')
+
+    tongs("lint", "--fix")
+
+    assert file.read_text() == "limits: {processes: 12}\n"
+
+
 def test_root_looks_at_all_shapes_of_another_project(
     project: Path, tongs: Run, place: Place, tmp_path: Path
 ) -> None:

@@ -159,6 +159,39 @@ def test_what_a_tool_prints_cannot_be_taken_for_its_answer(tool: Tool) -> None:
     assert (shown.stdout, shown.stderr) == ('"the value"', printed)
 
 
+def test_explain_shows_what_the_interpreter_needs(
+    place: Place, tool: Tool, tongs: Run, venv: Path
+) -> None:
+    shutil.copytree(venv, place.project / ".venv", symlinks=True)
+    tool.define("def run():\n    return 1\n", extra=", venv: .venv")
+
+    found = json.loads(tongs("sandbox", "explain", "t", "--json").stdout)
+    shown = tongs("sandbox", "explain", "t").stdout
+
+    packages = str(place.project / ".venv/lib")
+    assert {"value": packages, "from": "its interpreter"} in found["programs"]
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["reads", packages, "its", "interpreter"] in rows
+
+
+def test_required_package_is_looked_for_with_what_the_interpreter_needs_and_no_more(
+    place: Place, tool: Tool, venv: Path
+) -> None:
+    shutil.copytree(venv, place.project / ".venv", symlinks=True)
+    private = place.project / ".venv/private"
+    private.write_text("x")
+    # Every start of this Python fails where it can read what it does not need.
+    (packages,) = (place.project / ".venv").glob("lib/python3*/site-packages")
+    (packages / "sitecustomize.py").write_text(
+        f"import os\nif os.access({str(private)!r}, os.R_OK):\n    os._exit(3)\n"
+    )
+    tool.define(
+        "def run():\n    return 1\n", extra=', venv: .venv}}\nrequires: ["python:only_here"]\n#'
+    )
+
+    assert tool.result()["value"] == 1
+
+
 def test_virtual_environment_brings_its_packages_and_nothing_of_the_person(
     place: Place, tool: Tool, venv: Path
 ) -> None:

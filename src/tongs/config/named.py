@@ -88,16 +88,6 @@ class NamedConfigs:
         inside = [name for voice in self.inline for name in voice.document.data.get(PROFILES) or ()]
         return sorted({*filter(_NAME.fullmatch, stems), *(inside if kind == PROFILES else ())})
 
-    def files(self, scope: Scope) -> list[str]:
-        """Every named config and profile of a scope that is a file."""
-        found: list[str] = []
-        for kind in (CONFIGS, PROFILES):
-            folder = self._folder(scope, kind) or ""
-            with suppress(OSError):
-                names = sorted(os.listdir(folder))
-                found += [os.path.join(folder, name) for name in names if name.endswith(ENDINGS)]
-        return found
-
     def paths(self, kind: str, name: str) -> list[str]:
         """Every file that may have a say, whether it exists or not."""
         if not _NAME.fullmatch(name):
@@ -135,6 +125,16 @@ class NamedConfigs:
             if place is scope:
                 return os.path.join(os.path.dirname(path), kind)
         return None
+
+
+def named_files(folder: str) -> list[str]:
+    """Every named config and profile beside the config.yml of a folder."""
+    found: list[str] = []
+    for kind in (CONFIGS, PROFILES):
+        with suppress(OSError):
+            names = sorted(os.listdir(os.path.join(folder, kind)))
+            found += [os.path.join(folder, kind, name) for name in names if name.endswith(ENDINGS)]
+    return found
 
 
 def settings_of(document: Document) -> Document:

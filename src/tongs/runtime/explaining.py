@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 _CONFIG = "config, "
 _USED = "a config that the tool uses"
+_INTERPRETER = "its interpreter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Explanation:
     permissions: Permissions
     network: Part
     read: tuple[Part, ...]
+    # What its interpreter needs: readable as well, and never writable.
+    programs: tuple[Part, ...]
     write: tuple[Part, ...]
     scratch: tuple[Part, ...]
     # Inside what may be written, and read-only all the same.
@@ -103,6 +106,7 @@ class _Explaining:
             permissions=permissions,
             network=Part(permissions.network, self._network_source(permissions)),
             read=self._paths(permissions.read, self._own.read, "read"),
+            programs=tuple(Part(path, _INTERPRETER) for path in tool.programs),
             write=self._paths(permissions.write, self._own.write, "write"),
             scratch=self._paths(permissions.scratch, self._own.scratch, "read"),
             protected=tuple(self._protected(permissions)),
@@ -224,6 +228,7 @@ class _Explaining:
             cwd=self._place.start,
             private_hosts=self._settings.private_hosts,
             enforcement=self._bound.enforcement,
+            programs=self._tool.programs,
         )
         own = getattr(Executors()[self._tool.executor], "walls", None)
         if own is not None:
@@ -249,11 +254,12 @@ class _Explaining:
 
         host = self._sandbox.host
         try:
-            roots = found_roots(permissions, host)
+            roots = found_roots(permissions, host, self._tool.programs)
         except ToolError:
             return []  # said elsewhere: the tool cannot be run with these
-        held = Held(roots, self._place.root).protected(system_of(host), host)
-        return [path for path, identity in held if identity is not None]
+        held = Held(roots, self._place.root, self._tool.programs)
+        found = held.protected(system_of(host), host)
+        return [path for path, identity in found if identity is not None]
 
     def _changes(self, permissions: Permissions, limits: Limits) -> Iterator[Change]:
         """What a person most often wants to change, as the lines that do it."""

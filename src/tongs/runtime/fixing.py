@@ -16,7 +16,7 @@ from tongs.core.record import dataclass
 from tongs.core.scope import Scope
 from tongs.core.tool import Trust
 from tongs.registry import Entry
-from tongs.runtime.lint_files import CONFIG, SCHEMAS, Found
+from tongs.runtime.lint_files import SCHEMAS, SETTINGS, Found
 from tongs.schema.document import MAX_BYTES
 from tongs.store.files import read_whole, write_whole
 
@@ -109,7 +109,7 @@ def _made_executable(item: Found, *, dry_run: bool) -> Iterator[Fixed]:
 
 def _needs_trust(entry: Entry) -> bool:
     local = entry.scope is Scope.LOCAL and entry.trust is not Trust.DEV
-    return local and entry.format != CONFIG
+    return local and entry.format not in SETTINGS
 
 
 def _without_bit(item: Found) -> str | None:

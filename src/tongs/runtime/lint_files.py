@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from tongs.authoring.lint import RULES, Format, lint_document
 from tongs.authoring.lint.executables import (
@@ -16,6 +17,8 @@ from tongs.authoring.lint.manifest_files import is_plain_text
 from tongs.authoring.lint.manifests import ManifestPlace, lint_manifest
 from tongs.authoring.lint.view import Definition, definitions
 from tongs.config.environment import host_environment
+from tongs.config.named import named_files, problems_of
+from tongs.config.places import Places
 from tongs.config.settings import Settings
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem, ToolError
@@ -33,9 +36,12 @@ from tongs.schema.check_document import check_document
 from tongs.schema.document import MAX_BYTES, Document, parse, parse_config
 from tongs.store.files import read_whole
 
-CONFIG = "config"
+CONFIG, NAMED = "config", "named"
 # The format of an entry and the schema of its file.
-SCHEMAS = {"yaml": yaml.SCHEMA, "manifest": manifest.SCHEMA, CONFIG: "config"}
+SCHEMAS = {"yaml": yaml.SCHEMA, "manifest": manifest.SCHEMA, CONFIG: "config", NAMED: "config"}
+# Those that define no tool.
+SETTINGS = (CONFIG, NAMED)
+CONFIG_FILE = "config.yml"
 _CONFIG_FIXES = {"schema": "compare with `tongs schema config`"}
 
 
@@ -54,7 +60,7 @@ class Found:
 
     def again(self, linter: Linter | None, data: bytes) -> Found:
         """The same file with other content."""
-        if linter is None or self.entry.format == CONFIG:
+        if linter is None or self.entry.format in SETTINGS:
             return look_at_config(self.entry, data)
         seen = linter.look(self.entry, data, project=self.base)
         return Found(self.entry, seen.problems, seen.document, base=seen.base, by_hand=self.by_hand)
@@ -145,8 +151,29 @@ class Linter:
         )
 
 
+def config_entries(places: Places, scope: Scope = Scope.ANY) -> Iterator[Entry]:
+    """Every config.yml, named config and profile of a scope."""
+    for place, path in places.config_files():
+        if scope.covers(place):
+            yield from config_entries_in(os.path.dirname(path), place)
+
+
+def config_entries_in(folder: str, scope: Scope = Scope.LOCAL) -> Iterator[Entry]:
+    """The config.yml of a folder, and those beside it that have a name."""
+    path = os.path.join(folder, CONFIG_FILE)
+    if os.path.lexists(path):
+        yield Entry(CONFIG_FILE, path=path, format=CONFIG, scope=scope)
+    for file in named_files(folder):
+        yield named_entry(file, scope)
+
+
+def named_entry(path: str, scope: Scope = Scope.LOCAL) -> Entry:
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return Entry(stem, path=path, format=NAMED, scope=scope)
+
+
 def look_at_config(entry: Entry, data: bytes | None = None) -> Found:
-    """What is wrong with a config file, or with `data` in its place."""
+    """What is wrong with a file of settings, or with `data` in its place."""
     path = entry.path
     try:
         data = read_whole(path, MAX_BYTES) if data is None else data
@@ -156,7 +183,9 @@ def look_at_config(entry: Entry, data: bytes | None = None) -> Found:
         document = parse_config(data or b"", path)
     except DefinitionInvalid as invalid:
         return Found(entry, named(invalid.problems))
-    return Found(entry, named(check_document(document, "config"), _CONFIG_FIXES), document)
+    named_one = entry.format == NAMED
+    problems = problems_of(document) if named_one else check_document(document, "config")
+    return Found(entry, named(problems, _CONFIG_FIXES), document)
 
 
 def _about(path: str, problem: Problem) -> Problem:

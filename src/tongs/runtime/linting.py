@@ -12,6 +12,7 @@ from tongs.authoring.lint.loading import named
 from tongs.authoring.lint.manifest_files import interpreted
 from tongs.authoring.lint.names import check_calls, check_names
 from tongs.config.environment import host_environment
+from tongs.config.named import CONFIGS, ENDINGS, PROFILES
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
@@ -19,7 +20,17 @@ from tongs.core.record import dataclass
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.registry import Entry
 from tongs.runtime import Runtime
-from tongs.runtime.lint_files import CONFIG, Found, Linter, look_at_config
+from tongs.runtime.lint_files import (
+    CONFIG,
+    CONFIG_FILE,
+    SETTINGS,
+    Found,
+    Linter,
+    config_entries,
+    config_entries_in,
+    look_at_config,
+    named_entry,
+)
 from tongs.runtime.shapes import (
     EXECUTABLE,
     MANIFEST,
@@ -40,7 +51,6 @@ _TOOL_FOLDERS = (
     (".kodelet/tools", "kodelet"),
     (".glee/tools", "glee"),
 )
-_CONFIG = "config.yml"
 # The format of a file that would be an executable if it had the bit.
 _UNLISTED = ""
 
@@ -67,12 +77,11 @@ def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
         item.problems += _place(item.entry)
     found += _unlisted(runtime, scope)
     problems = _together(found, frozenset())
-    found += [
-        look_at_config(Entry(_CONFIG, path=path, format=CONFIG, scope=place))
-        for place, path in runtime.places.config_files()
-        if os.path.lexists(path)
-    ]
-    problems += [each for item in found if item.entry.format == CONFIG for each in item.problems]
+    settings = [look_at_config(entry) for entry in config_entries(runtime.places)]
+    for item in settings:
+        item.problems += _place(item.entry)
+        problems += item.problems
+    found += settings
     problems += runtime.settings.ignored
     wanted = [item for item in found if scope.covers(item.entry.scope)]
     return _report(wanted, problems)
@@ -80,11 +89,7 @@ def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
 
 def lint_configs(places: Places, scope: Scope, why: DefinitionInvalid) -> Report:
     """The config files alone, and `why` there is no runtime that could look at the tools."""
-    found = [
-        look_at_config(Entry(_CONFIG, path=path, format=CONFIG, scope=place))
-        for place, path in places.config_files()
-        if scope.covers(place) and os.path.lexists(path)
-    ]
+    found = [look_at_config(entry) for entry in config_entries(places, scope)]
     problems = [problem for item in found for problem in item.problems]
     known = {(problem.file, problem.line, problem.message) for problem in problems}
     others = [p for p in named(why.problems) if (p.file, p.line, p.message) not in known]
@@ -105,7 +110,7 @@ def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
         found = []
         for entry in group:
             listed_as = by_path.get(os.path.realpath(entry.path))
-            if entry.format == CONFIG:
+            if entry.format in SETTINGS:
                 found.append(look_at_config(entry))
             elif entry.format == _UNLISTED:
                 found.append(Found(entry, [not_executable(entry.path)]))
@@ -126,9 +131,8 @@ def _groups(paths: Sequence[str]) -> Iterator[list[Entry]]:
             single.setdefault(os.path.dirname(path), []).append(_named(path))
             continue
         inside = [pair for pair in _TOOL_FOLDERS if os.path.isdir(os.path.join(path, pair[0]))]
-        config = os.path.join(path, ".tongs", _CONFIG)
-        if os.path.isfile(config):
-            yield [Entry(_CONFIG, path=config, format=CONFIG)]
+        if settings := [*config_entries_in(os.path.join(path, ".tongs"))]:
+            yield settings
         elif not inside and (manifest := manifest_in(path)) is not None:
             single.setdefault(path, []).append(_named(manifest))
             continue
@@ -142,8 +146,10 @@ def _groups(paths: Sequence[str]) -> Iterator[list[Entry]]:
 def _named(path: str) -> Entry:
     """A file that somebody named, by what it looks like."""
     folder, name = os.path.split(path)
-    if name == _CONFIG and os.path.basename(folder) != "tools":
-        return Entry(_CONFIG, path=path, format=CONFIG)
+    if name == CONFIG_FILE and os.path.basename(folder) != "tools":
+        return Entry(CONFIG_FILE, path=path, format=CONFIG)
+    if os.path.basename(folder) in (CONFIGS, PROFILES) and name.endswith(ENDINGS):
+        return named_entry(path)
     if name in MANIFESTS and os.path.basename(folder) != "tools":
         return Entry(os.path.basename(folder), path=path, format=MANIFEST)
     shape = shape_at(path)
@@ -209,7 +215,7 @@ def _project(runtime: Runtime, entry: Entry) -> str:
 
 def _together(found: Sequence[Found], known: frozenset[str]) -> list[Problem]:
     """The problems of each file, and those that show only beside the others."""
-    tools = [item for item in found if item.entry.format not in (_UNLISTED, CONFIG)]
+    tools = [item for item in found if item.entry.format not in (_UNLISTED, *SETTINGS)]
     entries = [item.entry for item in tools]
     documents = {item.entry.path: item.document for item in tools if item.document is not None}
     named_definitions = [(item.entry.name, each) for item in tools for each in item.definitions]

@@ -158,7 +158,7 @@ class Requirements:
         if not asked:
             return lacks
         python = _python(tool, self._world)
-        session = self._sandbox.open(_policy(tool, python), waiter)
+        session = self._sandbox.open(_policy(tool), waiter)
         try:
             for each in asked:
                 lacks += [found] if (found := await self._ask(each, python, session)) else []
@@ -224,16 +224,10 @@ def _together(lacks: Sequence[Lack]) -> str:
     return "; ".join(f"{line} {' '.join(dict.fromkeys(names))}" for line, names in lines.items())
 
 
-def _policy(tool: Tool, python: str | None) -> Policy:
+def _policy(tool: Tool) -> Policy:
     """Nothing but the interpreter that answers for its packages, where it lies with the project."""
-    reads: tuple[str, ...] = ()
-    venv = getattr(tool.plan, "venv", None)
-    if venv is not None and python is not None:
-        base = os.path.dirname(os.path.dirname(os.path.realpath(python)))
-        # What lies directly in / is there for everybody, and / itself is nothing to grant.
-        reads = (venv,) if base == os.sep else (venv, base)
     call_id = f"requires-{tool.origin.digest[:12]}"
-    return Policy(Permissions(read=reads), LIMITS, "/", call_id)
+    return Policy(Permissions(), LIMITS, "/", call_id, programs=tool.programs)
 
 
 def _python(tool: Tool, world: World) -> str | None:

@@ -69,7 +69,11 @@ class SettingsFiles:
 
     def named_files(self, scope: Scope) -> list[str]:
         """The named configs and profiles of a scope."""
-        return self._named().files(scope)
+        from tongs.config.named import named_files  # noqa: PLC0415 - few commands need it
+
+        files = self.places.config_files()
+        folders = [os.path.dirname(path) for place, path in files if place is scope]
+        return [path for folder in folders for path in named_files(folder)]
 
     def _named(self) -> NamedConfigs:
         from tongs.config.named import NamedConfigs  # noqa: PLC0415 - few commands need it

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tongs.config.named import CONFIGS, PROFILES, SETTINGS, NamedConfigs, merged
+from tongs.config.named import CONFIGS, PROFILES, SETTINGS, NamedConfigs, merged, named_files
 from tongs.config.places import Places, find_places
 from tongs.config.settings import Settings, load_settings
 from tongs.config.voices import read_voices
@@ -203,7 +203,8 @@ def test_names_and_files_of_both_kinds_are_known(files: Files) -> None:
     named = files.named()
 
     assert (named.names(CONFIGS), named.names(PROFILES)) == (["c"], ["p"])
-    assert named.files(named.places.config_files()[2][0]) == [str(config), str(profile)]
+    folder = Path(named.places.config_files()[2][1]).parent
+    assert named_files(str(folder)) == [str(config), str(profile)]
     assert named.paths(CONFIGS, "../c") == []
     assert str(config) in named.paths(CONFIGS, "c")
     assert str(files.folders["user"] / "config.yml") in named.paths(PROFILES, "p")

@@ -106,9 +106,11 @@ def _files(found: Explanation) -> Iterator[Row]:
     seen = {part.what for part in above}
     reads = [part for part in (*found.read, *found.scratch) if part.what not in seen]
     reads = list({part.what: part for part in reads}.values())
-    if not reads and not above:
+    if not reads and not above and not found.programs:
         yield "reads", "nothing", ""
     for part in reads:
+        yield "reads", part.what, part.source
+    for part in found.programs:
         yield "reads", part.what, part.source
     for part in found.scratch if has_view else ():
         yield "scratch", part.what, f"{part.source}: looks writable, nothing is kept"
@@ -153,6 +155,7 @@ def _wire(found: Explanation) -> dict[str, Any]:
         "permissions": found.permissions.to_wire(),
         "network": _part(found.network),
         "read": [_part(part) for part in found.read],
+        "programs": [_part(part) for part in found.programs],
         "write": [_part(part) for part in found.write],
         "scratch": [_part(part) for part in found.scratch],
         "protected": list(found.protected),
