@@ -289,7 +289,10 @@ class World:
         self._device = os.lstat(around).st_dev if around else None
         self._folders = [path for path in folders if self._is_ours(os.lstat(path))]
         self._before = self._state()
-        self._times = {path: os.lstat(path) for path in self._folders}
+        # A folder's own times change with what is in it, so they are put back.
+        self._times = {
+            path: os.lstat(path) for path, facts in self._before.items() if stat.S_ISDIR(facts[0])
+        }
 
     def is_as_before(self) -> bool:
         try:
@@ -337,11 +340,14 @@ class World:
                         continue
                     if stat.S_ISDIR(facts.st_mode):
                         pending.append(entry.path)
-                        yield entry.path, (facts.st_mode, facts.st_ino)
+                        yield entry.path, (facts.st_mode, facts.st_ino, *os.listxattr(entry.path))
                         continue
-                    link = os.readlink(entry.path) if entry.is_symlink() else ""
+                    if stat.S_ISLNK(facts.st_mode):
+                        yield entry.path, (facts.st_mode, facts.st_ino, os.readlink(entry.path))
+                        continue
                     times = (facts.st_mtime_ns, facts.st_size)
-                    yield entry.path, (facts.st_mode, facts.st_ino, link, *times)
+                    attributes = os.listxattr(entry.path)
+                    yield entry.path, (facts.st_mode, facts.st_ino, *times, *attributes)
 
     def _is_ours(self, facts: os.stat_result) -> bool:
         return self._device is None or facts.st_dev == self._device

@@ -17,6 +17,7 @@ import pytest
 from tests.unit.sandbox.running import children, dies_within, is_locked, open_descriptors
 
 from tongs import Runtime
+from tongs.core.errors import ErrorCode
 from tongs.core.result import ToolResult
 from tongs.sandbox import warm
 from tongs.sandbox.probe import stamp
@@ -209,7 +210,18 @@ def test_walls_are_those_of_a_fresh_interpreter_and_listed(
 
 # Each says "carried" if it finds what it did itself the last time.
 _ONCE = "def run(x):\n    found = look()\n    act()\n    return 'carried' if found else 'clean'\n"
+# In a private root the folders above the project belong to the call as well.
+_FOLDER = (
+    "import os, tempfile\nT = tempfile.gettempdir()\n"
+    "P = os.path.dirname(os.getcwd()) if T == '/tmp' else T\n"
+)
 LEAKS = {
+    "mode of a folder": _FOLDER + "look = lambda: os.stat(P).st_mode & 0o777 == 0o711\n"
+    "act = lambda: os.chmod(P, 0o711)\n",
+    "times of a folder": _FOLDER + "look = lambda: os.stat(P).st_mtime == 1\n"
+    "act = lambda: os.utime(P, (1, 1))\n",
+    "attributes of a folder": _FOLDER + "look = lambda: 'user.leak' in os.listxattr(P)\n"
+    "act = lambda: os.setxattr(P, 'user.leak', b'1')\n",
     "globals": "S = []\nlook = lambda: S[:]\nact = lambda: S.append(1)\n",
     "builtins": "import builtins\nlook = lambda: hasattr(builtins, 'leak')\n"
     "act = lambda: setattr(builtins, 'leak', 1)\n",
@@ -313,12 +325,46 @@ def test_granted_folder_inside_the_home_is_not_emptied(tool: Tool) -> None:
     assert sorted(os.listdir(inside)) == ["new", "precious"]
 
 
-def test_random_numbers_differ(tool: Tool) -> None:
-    tool.define("import random\ndef run(x):\n    return random.random()\n")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import random\ndef run(x):\n    return random.random()\n",
+        "import uuid\ndef run(x):\n    return [str(uuid.uuid1()), str(uuid.uuid4())]\n",
+        "import secrets\ndef run(x):\n    return secrets.token_hex()\n",
+        "import tempfile\ndef run(x):\n    return tempfile.mkdtemp()\n",
+    ],
+)
+def test_random_numbers_differ(tool: Tool, source: str) -> None:
+    tool.define(source)
 
     values, were_warm = tool.calls(4)
 
-    assert (len(set(values)), were_warm[-1]) == (4, True)
+    assert len({json.dumps(value) for value in values}) == 4
+    assert were_warm[-1]
+
+
+def test_numbers_of_numpy_differ(tool: Tool) -> None:
+    # With more threads than one it could not be kept at all.
+    tool.define(
+        "import os\nos.environ['OPENBLAS_NUM_THREADS'] = '1'\nimport numpy.random\n"
+        "def run(x):\n    return numpy.random.random()\n",
+        extra=f", venv: {sys.prefix}",
+    )
+
+    values, were_warm = tool.calls(4)
+
+    assert len(set(values)) == 4
+    assert were_warm[-1]
+
+
+def test_generator_that_a_module_made_for_itself_starts_anew_in_every_call(tool: Tool) -> None:
+    """As in a fresh interpreter if it was given a seed; else it is the author's to seed it."""
+    tool.define("import random\nOWN = random.Random(7)\ndef run(x):\n    return OWN.random()\n")
+
+    values, were_warm = tool.calls(3)
+
+    assert len(set(values)) == 1
+    assert were_warm[-1]
 
 
 # --- what changes is seen -------------------------------------------------------------------------
@@ -338,6 +384,20 @@ def test_module_and_data_read_by_the_import_are_read_again_when_they_change(tool
 
     (tool.root / "data/helper.py").write_text("NAME = 'another'\n")
     assert tool.calls(2) == ([["another", "two!"]] * 2, [False, True])
+
+
+def test_package_that_takes_the_place_of_the_module_is_noticed(tool: Tool) -> None:
+    tool.define("def run(x):\n    return 'accepted'\n")
+    assert tool.calls(2)[0] == ["accepted", "accepted"]
+
+    (tool.root / "lib/t").mkdir()
+    (tool.root / "lib/t/__init__.py").write_text("def run(x):\n    return 'slipped in'\n")
+    refused = tool.call().error
+    (tool.root / "lib/t/__init__.py").unlink()
+
+    assert refused is not None
+    assert refused.code is ErrorCode.UNTRUSTED
+    assert tool.calls(1)[0] == ["accepted"]
 
 
 def test_changed_tool_gets_another_template(tool: Tool) -> None:
