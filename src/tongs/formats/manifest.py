@@ -305,24 +305,37 @@ class Reader:
         return found
 
     def _module_files(self, path: PathTuple, module: str) -> Sequence[str]:
-        """The file of a module, or the folder of a package."""
-        names = module.split(".")
-        stem = os.path.join(self.base, *names)
-        # Whoever imports a module runs the packages around it first.
-        outer = [
-            os.path.join(self.base, *names[:count], "__init__.py") for count in range(1, len(names))
-        ]
-        outer = [file for file in outer if os.path.isfile(file)]
-        if os.path.isfile(os.path.join(stem, "__init__.py")):
-            return (stem, *outer)
-        if os.path.isfile(f"{stem}.py"):
-            return (f"{stem}.py", *outer)
-        beside = os.path.join(self.folder, *module.split("."))
+        if found := _module_files(self.base, module):
+            return found
+        stem, beside = (os.path.join(at, *module.split(".")) for at in (self.base, self.folder))
         hint = f"modules are looked for in {self.base}"
         if os.path.isfile(f"{beside}.py") and self.base != self.folder:
             hint += f"; {beside}.py lies beside the manifest, not there"
         self.problem(path, f"there is no module {stem}.py", hint=hint, rule="missing-file")
         return ()
+
+
+def finds_the_same(tool: Tool) -> bool:
+    """Whether the same manifest would find the same files beside its directory once more.
+
+    Of a virtual environment nobody can say that without looking at all of it.
+    """
+    plan: ManifestPlan = tool.plan
+    if isinstance(plan, PythonPlan):
+        return plan.venv is None and tool.parts[1:] == _module_files(plan.root, plan.module)
+    return all(os.path.isfile(path) and os.access(path, os.X_OK) for path in tool.parts[1:])
+
+
+def _module_files(root: str, module: str) -> tuple[str, ...]:
+    """The file of a module or the folder of a package, and the packages around it."""
+    names = module.split(".")
+    stem = os.path.join(root, *names)
+    # Whoever imports a module runs the packages around it first.
+    outer = [os.path.join(root, *names[:count], "__init__.py") for count in range(1, len(names))]
+    outer = [file for file in outer if os.path.isfile(file)]
+    if os.path.isfile(os.path.join(stem, "__init__.py")):
+        return (stem, *outer)
+    return (f"{stem}.py", *outer) if os.path.isfile(f"{stem}.py") else ()
 
 
 def _text(value: Any) -> str:

@@ -161,7 +161,8 @@ class Runtime:
         from tongs.sandbox.waiting import LoopWaiter  # noqa: PLC0415 - needs asyncio
 
         call = _request(name, arguments, kwargs, caller)
-        return await self.run(call, self._door(LoopWaiter(), approver))
+        waiter = LoopWaiter()
+        return await self.run(call, Door(waiter, self._who_answers(waiter, approver)))
 
     def call_sync(
         self,
@@ -189,8 +190,9 @@ class Runtime:
         """One call with everything a surface may want to say about it."""
         from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - calls only
 
-        door = self._door(BlockingWaiter(), approver)
-        return drive(self.run(call, replace(door, observe=observe, scope=scope, timeout=timeout)))
+        waiter = BlockingWaiter()
+        door = Door(waiter, self._who_answers(waiter, approver), observe, scope, timeout)
+        return drive(self.run(call, door))
 
     async def run(self, call: ToolCall, door: Door) -> ToolResult:
         return await run(call, self._parts, door)
@@ -254,11 +256,11 @@ class Runtime:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _door(self, waiter: Waiter, approver: Approver | None) -> Door:
+    def _who_answers(self, waiter: Waiter, approver: Approver | None) -> Approver | None:
         approver = approver or self._approver
         if approver is None and self.settings.approvals.configured:
-            approver = self.approving.approver(waiter)
-        return Door(waiter=waiter, approver=approver)
+            return self.approving.approver(waiter)
+        return approver
 
     def _preview(self, call: ToolCall, tool: Tool) -> str:
         world = self._bare_world(tool)

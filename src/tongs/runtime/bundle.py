@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem
@@ -47,20 +48,37 @@ def bundle(
     `read` are files that were read already: these bytes are what counts. Raises DefinitionInvalid
     where it cannot be read whole, or is too large to be looked at.
     """
-    total = 0
+    found = list(_contents(folder, also, read or {}))
+    return Bundle(_digest(found), b"".join(_shown(part, data) for part, data in found))
+
+
+def bundle_digest(
+    folder: str, also: Sequence[str] = (), read: Mapping[str, bytes] | None = None
+) -> str:
+    """The digest of `bundle`, for whoever does not read it."""
+    return _digest(_contents(folder, also, read or {}))
+
+
+def _digest(contents: Iterable[tuple[Part, bytes]]) -> str:
     digest = bytearray()
-    text = bytearray()
+    for part, data in contents:
+        for field in (part.name, part.target, "x" if part.executable else "-", digest_of(data)):
+            digest += field.encode("utf-8", "surrogateescape") + b"\0"
+    return digest_of(bytes(digest))
+
+
+def _contents(
+    folder: str, also: Sequence[str], read: Mapping[str, bytes]
+) -> Iterator[tuple[Part, bytes]]:
+    total = 0
     for part in parts(folder, also):
-        data = (read or {}).get(part.path)
+        data = read.get(part.path)
         if data is None:
             data = _content(part, MOST_BYTES - total)
         total += len(data)
         if total > MOST_BYTES:
             raise _refused(folder, f"it has more than {MOST_BYTES >> 20} MiB")
-        for field in (part.name, part.target, "x" if part.executable else "-", digest_of(data)):
-            digest += field.encode("utf-8", "surrogateescape") + b"\0"
-        text += _shown(part, data)
-    return Bundle(digest_of(bytes(digest)), bytes(text))
+        yield part, data
 
 
 def parts(folder: str, also: Sequence[str] = ()) -> list[Part]:
@@ -105,7 +123,7 @@ def _walked(top: str, base: str) -> Iterator[Part]:
 
 
 def _part(path: str, base: str) -> Part:
-    name = os.path.relpath(path, base)
+    name = _seen_from(base, path)
     try:
         facts = os.lstat(path)
         target = os.readlink(path) if stat.S_ISLNK(facts.st_mode) else ""
@@ -115,6 +133,11 @@ def _part(path: str, base: str) -> Part:
     if not stat.S_ISREG(facts.st_mode):
         raise _refused(path, "it is no file" if not target else "it is a link to no file")
     return Part(name, path, bool(facts.st_mode & 0o111), target)
+
+
+@lru_cache(maxsize=1024)
+def _seen_from(base: str, path: str) -> str:
+    return os.path.relpath(path, base)
 
 
 def _content(part: Part, most: int) -> bytes:

@@ -13,6 +13,9 @@ from tongs.schema.document import MAX_BYTES, Document, parse, parse_config
 from tongs.store.cache import DefinitionCache
 from tongs.store.files import read_whole
 
+# Documents that are kept in memory.
+_MOST_RECENT = 64
+
 
 def definition_bytes(path: str, largest: int) -> bytes:
     """The bytes of the file that defines a tool; ToolError if it cannot be read."""
@@ -30,6 +33,8 @@ def definition_bytes(path: str, largest: int) -> bytes:
 class Documents:
     def __init__(self, cache: DefinitionCache) -> None:
         self._cache = cache
+        # As they came from the cache, for a process that is asked for the same ones all the time.
+        self._recent: dict[tuple[str, str], Document] = {}
 
     def read(self, path: str) -> bytes:
         """The bytes of a file; ToolError if it cannot be read."""
@@ -43,11 +48,19 @@ class Documents:
         parse: Callable[[bytes, str], Document] = parse,
     ) -> Document:
         """The document; its `checked` is `schema` where these bytes were found good before."""
-        cached = self._cache.get(_key(digest_of(data), schema))
+        key = _key(digest_of(data), schema)
+        recent = self._recent.get((key, path))
+        if recent is not None:
+            return recent
+        cached = self._cache.get(key)
         if cached is not None:
             # Whoever spoiled the entry, the file itself is still there to be read.
             with suppress(TypeError):
-                return Document.from_cache({**cached, "source": path})
+                document = Document.from_cache({**cached, "source": path})
+                if len(self._recent) >= _MOST_RECENT:
+                    self._recent.clear()
+                self._recent[key, path] = document
+                return document
         return parse(data, path)
 
     def keep(self, document: Document, schema: str) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
 from tongs.core.digest import digest_of
+from tongs.core.errors import DefinitionInvalid
 from tongs.core.record import dataclass, replace
 from tongs.core.tool import Origin, Tool
 from tongs.runtime.documents import Documents
@@ -237,9 +238,11 @@ class ManifestShape:
         self, path: str, origin: Origin, data: bytes | None = None, known: Tool | None = None
     ) -> Tool:
         from tongs.formats import manifest  # noqa: PLC0415 - as above
-        from tongs.runtime.bundle import bundle  # noqa: PLC0415 - manifests only
+        from tongs.runtime.bundle import bundle_digest  # noqa: PLC0415 - manifests only
 
         data = self.documents.read(path) if data is None else data
+        if known is not None and self._is_unchanged(known, path, origin, data):
+            return known
         located = replace(origin, path=path, format=MANIFEST)
         document = self.documents.parsed(data, path, manifest.SCHEMA)
         checked = document.checked == manifest.SCHEMA
@@ -247,11 +250,21 @@ class ManifestShape:
         if not checked:
             self.documents.keep(document, manifest.SCHEMA)
         # Of what it consists of now, and of the very bytes that were parsed.
-        found = bundle(os.path.dirname(path), tool.parts, {path: data})
-        tool = replace(tool, origin=replace(located, digest=found.digest))
-        if known is not None and (known.origin, known.parts) == (tool.origin, tool.parts):
-            return known
-        return tool
+        digest = bundle_digest(os.path.dirname(path), tool.parts, {path: data})
+        return replace(tool, origin=replace(located, digest=digest))
+
+    def _is_unchanged(self, known: Tool, path: str, origin: Origin, data: bytes) -> bool:
+        """Whether these bytes, and what lies around them, would give the same tool again."""
+        from tongs.formats import manifest  # noqa: PLC0415 - as above
+        from tongs.runtime.bundle import bundle_digest  # noqa: PLC0415 - manifests only
+
+        located = replace(origin, path=path, format=MANIFEST, digest=known.origin.digest)
+        if located != known.origin or not manifest.finds_the_same(known):
+            return False
+        try:
+            return bundle_digest(os.path.dirname(path), known.parts, {path: data}) == located.digest
+        except DefinitionInvalid:
+            return False  # to load it says why
 
     def bundle(self, tool: Tool) -> Bundle:
         from tongs.runtime.bundle import bundle  # noqa: PLC0415 - manifests only

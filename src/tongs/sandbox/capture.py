@@ -71,6 +71,8 @@ class Capture:
         timed_out: bool,
         duration: float,
         exceeded: str = "",
+        warm: bool = False,
+        cold: str = "",
     ) -> Completed:
         """How the process ended, with what it said."""
         return Completed(
@@ -87,6 +89,8 @@ class Capture:
             spool=self.spool,
             lost=self.lost,
             redactor=self.redactor,
+            warm=warm,
+            cold=cold,
         )
 
     @property

@@ -27,6 +27,8 @@ _PATIENCE, _PAUSE = 100, 2
 # How often what is killed one by one is looked at again.
 _ROUNDS = 20
 _SIGKILL = 9
+# Larger than the small files of a group.
+_SMALL = 4096
 # More than any kernel can number, and the most it lets one ask for.
 _MOST_PROCESSES = 2**22
 # What the probe asks for: more than the forked copy of any process of ours holds by itself.
@@ -61,6 +63,8 @@ class Group:
         self._folders = [*dict.fromkeys(path for path in (self._pids, self._memory) if path)]
         # Held while the group is in use, so that nobody takes it for a leftover.
         self._locks: list[int] = []
+        # The file that counts who was killed for memory, open from the first look at it.
+        self._killings = -1
         self._before = (0, 0)
         self._held_to: tuple[int, int] | None = None
         # Where it goes when its call is over.
@@ -133,10 +137,27 @@ class Group:
         killed, refused = self._counted()
         return killed - self._before[0], refused - self._before[1]
 
+    def killed(self) -> int:
+        """Processes killed for memory since the limits were set."""
+        return self._killed() - self._before[0]
+
     def _counted(self) -> tuple[int, int]:
-        name = "memory.events" if self._version == 2 else "memory.oom_control"
-        killed = _field(f"{self._memory}/{name}", b"oom_kill") if self._memory else 0
-        return killed, _field(f"{self._pids}/pids.events", b"max") if self._pids else 0
+        return self._killed(), _field(f"{self._pids}/pids.events", b"max") if self._pids else 0
+
+    def _killed(self) -> int:
+        """Every warm call asks, so the file stays open: to open it takes longer than to read it."""
+        if not self._memory:
+            return 0
+        if self._killings < 0:
+            name = "memory.events" if self._version == 2 else "memory.oom_control"
+            try:
+                self._killings = os.open(f"{self._memory}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                return 0
+        try:
+            return _number(os.pread(self._killings, _SMALL, 0), b"oom_kill")
+        except OSError:
+            return 0  # the group was removed
 
     def members(self) -> list[int]:
         """The processes in it now."""
@@ -175,6 +196,9 @@ class Group:
     def close(self, patience: int = _PATIENCE) -> bool:
         """Remove it; False where a process of it lives on after so many milliseconds."""
         gone = [_removed(folder, patience) for folder in self._folders]
+        if self._killings >= 0:
+            self._locks.append(self._killings)
+            self._killings = -1
         while self._locks:
             os.close(self._locks.pop())
         return all(gone)
@@ -378,7 +402,11 @@ def _read(path: str) -> bytes:
 
 def _field(path: str, name: bytes) -> int:
     """A number from a file of lines with a name and a number each; 0 where there is none."""
-    for line in _read(path).splitlines():
+    return _number(_read(path), name)
+
+
+def _number(data: bytes, name: bytes) -> int:
+    for line in data.splitlines():
         key, _, value = line.partition(b" ")
         if key == name:
             return int(value)

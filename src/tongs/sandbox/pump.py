@@ -182,7 +182,15 @@ class Pump:
             self._observe(OutputArrived(stream, data))
 
 
-def completed(status: int, report: Report, duration: float, capture: Capture) -> Completed:
+def completed(
+    status: int,
+    report: Report,
+    duration: float,
+    capture: Capture,
+    *,
+    warm: bool = False,
+    cold: str = "",
+) -> Completed:
     """How the process ended, as everybody else sees it."""
     return capture.completed(
         exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
@@ -190,6 +198,8 @@ def completed(status: int, report: Report, duration: float, capture: Capture) ->
         timed_out=report.timed_out,
         exceeded=report.exceeded,
         duration=duration,
+        warm=warm,
+        cold=cold,
     )
 
 

@@ -61,8 +61,8 @@ class Serving:
                 return None
             keep = template.can_stay and os.WIFEXITED(status) and not report.exceeded
             capture.close()
-            ended = completed(status, report, time.monotonic() - started, capture)
-            return replace(ended, warm=was_warm, cold=template.cold)
+            duration = time.monotonic() - started
+            return completed(status, report, duration, capture, warm=was_warm, cold=template.cold)
         finally:
             self.templates.give_back(template, keep=keep)
 

@@ -213,7 +213,7 @@ class TreeSession:
     def _exceeded(self) -> str:
         """The limit by which the call's cgroup has ended one of its processes."""
         group = self._taken().group
-        return "memory" if group is not None and group.events()[0] else ""
+        return "memory" if group is not None and group.killed() else ""
 
     def _taken(self) -> Channel:
         if self._channel is None:

@@ -38,7 +38,8 @@ OLDEST = 600.0
 COLD_FOR = 60.0
 # Seconds between two looks at all that wait.
 _SWEEP = 5.0
-_LARGEST = 256 * 1024
+# The largest packet: what was read while preparing, and how a request has ended.
+_LARGEST, _LARGEST_REPORT = 256 * 1024, 64
 # What a line says when it has nothing more to say itself; nobody reads it.
 _GONE = b"gone"
 
@@ -67,8 +68,10 @@ def program() -> bytes:
 class Template:
     """One template process, from its start to its end. As a channel it serves one `Pump`."""
 
-    def __init__(self, key: Hashable, channel: Channel) -> None:
+    def __init__(self, key: Hashable, channel: Channel, readable: Collection[str]) -> None:
+        """`readable` is what the tool may read."""
         self.key = key
+        self._readable = readable
         self.channel = channel
         self.said: list[list[bytes]] = []
         self.over = False
@@ -111,18 +114,18 @@ class Template:
         """Whether another call may be asked of it, after one that went well."""
         return self._reads is not None and not self._hung_up and not self.over
 
-    def is_fit(self, readable: Collection[str]) -> bool:
+    @property
+    def is_fit(self) -> bool:
         """Whether it still is what it would be if it were started now."""
         if self.is_gone or time.monotonic() - self._made > OLDEST:
             return False
-        reads = self._reads or {}
-        return all(_stamp(path) == was for path, was in reads.items() if covered(path, readable))
+        return all(_stamp(path) == was for path, was in (self._reads or {}).items())
 
     def was_short_of_memory(self) -> bool:
         """Whether its cgroup has ended a process of it since this was last asked."""
         if self.channel.group is None:
             return False
-        before, self._kills = self._kills, self.channel.group.events()[0]
+        before, self._kills = self._kills, self.channel.group.killed()
         return self._kills > before
 
     @property
@@ -152,7 +155,8 @@ class Template:
     def _listen(self) -> bool:
         try:
             # Without room for descriptors: the kernel drops what comes with it.
-            data = self._line.recv(_LARGEST, _socket.MSG_DONTWAIT)
+            most = _LARGEST if self._reads is None else _LARGEST_REPORT
+            data = self._line.recv(most, _socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False
         except OSError:
@@ -161,7 +165,7 @@ class Template:
             return True
         word, _, rest = data.partition(b" ")
         if word == READY:
-            self._reads = _parsed(rest)
+            self._reads = self._parsed(rest)
         elif word == COLD:
             self.cold = rest.decode("utf-8", "replace")[:200]
         elif word == ENDED and rest.isdigit():
@@ -172,6 +176,20 @@ class Template:
         else:
             self._hang_up()
         return True
+
+    def _parsed(self, data: bytes) -> Mapping[str, list[int]] | None:
+        """The files that the tool may read itself, each as it was when it was read."""
+        try:
+            found: Any = json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(found, dict):
+            return None
+        return {
+            path: was
+            for path, was in found.items()
+            if "\0" not in path and covered(path, self._readable)
+        }
 
     def _hang_up(self, *, unread: bool = False) -> None:
         """From here on only its supervisor knows what became of it."""
@@ -215,7 +233,7 @@ class Templates:
             same = [template for template in self._waiting if template.key == key]
             for template in same:
                 self._waiting.remove(template)
-            unfit = [template for template in same if not template.is_fit(readable)]
+            unfit = [template for template in same if not template.is_fit]
             fit = [template for template in same if template not in unfit]
             found = fit.pop() if fit else None
             self._waiting += fit
@@ -228,7 +246,7 @@ class Templates:
         if full or found is not None:
             return found
         try:
-            return Template(key, make())
+            return Template(key, make(), readable)
         except BaseException:
             self._finish()
             raise
@@ -292,16 +310,6 @@ def told(warmth: Warmth, program: str, scratch: str, memory: int, opening: bytes
         "memory": memory,
     }
     return json.dumps(walls).encode() + b"\n" + opening
-
-
-def _parsed(data: bytes) -> Mapping[str, list[int]] | None:
-    try:
-        found: Any = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict):
-        return None
-    return {path: was for path, was in found.items() if "\0" not in path}
 
 
 def _stamp(path: str) -> list[int]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+# How much is read at once.
+_FIRST, _MORE = 64 * 1024, 1024 * 1024
+
 
 def write_whole(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
     """Replace `path` by `data` so that no reader ever sees half of it."""
@@ -46,12 +49,17 @@ def read_whole(path: str, limit: int) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with open(descriptor, "rb", buffering=0) as file:
-        pieces = []
-        left = limit + 1
-        while left > 0 and (piece := file.read(min(left, 1 << 20))):
+    pieces: list[bytes] = []
+    left = limit + 1
+    try:
+        # Most files are small, and memory for more than that comes fresh from the kernel.
+        while left > 0 and (piece := os.read(descriptor, min(left, _MORE if pieces else _FIRST))):
             pieces.append(piece)
             left -= len(piece)
+    except BlockingIOError:
+        pass  # a pipe in which there is nothing
+    finally:
+        os.close(descriptor)
     return b"".join(pieces)
 
 
