@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tongs.core.execution import STDOUT, Kept, SpoolOpener
+
 # Everything a terminal obeys or an eye cannot see: C0 and C1 controls except tab and newline,
 # soft hyphen, zero-width and bidirectional marks, line separators, variation and tag characters,
 # lone surrogates.
@@ -25,6 +27,21 @@ def visible(text: str) -> str:
 def decoded(data: bytes) -> str:
     """Bytes as text for a reader; what is not UTF-8 shows as replacement characters."""
     return data.decode("utf-8", "replace")
+
+
+def kept(data: bytes, most: int, spool: SpoolOpener | None, call_id: str) -> Kept:
+    """`data` if it is not too large, else its beginning, and the whole in the spool."""
+    if len(data) <= most:
+        return Kept(data)
+    try:
+        writer = None if spool is None else spool.open(call_id)
+    except OSError:
+        writer = None  # a full disk costs the tail of the output, not the call
+    if writer is None:
+        return Kept(data[:most], None, len(data) - most)
+    writer.write(STDOUT, data)
+    stored = writer.close().get(STDOUT, 0)
+    return Kept(data[:most], writer.handle, len(data) - max(most, stored))
 
 
 def _written_out(match: re.Match[str]) -> str:

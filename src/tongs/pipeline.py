@@ -23,6 +23,7 @@ from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
+from tongs.output import kept
 
 # A helper of a helper of a helper … : deeper than this is a mistake or an attack.
 DEEPEST_NESTING = 8
@@ -193,6 +194,7 @@ async def execute(
             permissions=allowance.permissions,
             private_hosts=allowance.private_hosts,
             redactor=door.redactor,
+            keep=lambda data: kept(data, allowance.limits.output, parts.spool, call.id),
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)

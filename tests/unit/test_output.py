@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tongs.output import decoded, visible
+from tongs.core.execution import Kept
+from tongs.output import decoded, kept, visible
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,8 @@ def test_control_and_hidden_characters_are_written_out(raw: str, shown: str) -> 
 
 def test_bytes_that_are_no_text_are_shown_as_such() -> None:
     assert decoded(b"ok\xff") == "ok\ufffd"
+
+
+def test_output_is_cut_where_there_is_no_spool() -> None:
+    assert kept(b"abc", 3, None, "1") == Kept(b"abc")
+    assert kept(b"abcd", 3, None, "1") == Kept(b"abc", None, 1)

@@ -319,6 +319,16 @@ class World:
     platform: str
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """As much of an output as its limit allows, and where the whole of it is."""
+
+    data: bytes
+    handle: str | None = None
+    # Bytes that are neither here nor there.
+    lost: int = 0
+
+
 # Name, arguments and standard input of a nested call.
 Invoke: TypeAlias = Callable[[str, Mapping[str, Any], bytes], Awaitable["ToolResult"]]
 
@@ -343,6 +353,8 @@ class Context:
     private_hosts: tuple[str, ...] = ()
     # For a text that is to be cut, as in Completed.
     redactor: Redacting | None = None
+    # Holds an output that no process wrote to the limit of the call.
+    keep: Callable[[bytes], Kept] = Kept
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
 

@@ -9,7 +9,15 @@ from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import ToolCall
 from tongs.core.decision import Verdict
 from tongs.core.errors import ToolError
-from tongs.core.execution import Executor, Observer, Redacting, Sandbox, Waiter, World
+from tongs.core.execution import (
+    Executor,
+    Observer,
+    Redacting,
+    Sandbox,
+    SpoolOpener,
+    Waiter,
+    World,
+)
 from tongs.core.permissions import Bound, Limits, Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.result import ToolResult
@@ -136,6 +144,8 @@ class Parts:
     spend: Callable[[ApprovalResponse], None] = lambda response: None
     # Whoever follows a call from step to step: telemetry.
     watch: Callable[[ToolCall], Steps] = lambda call: unwatched
+    # Where an output goes that is larger than its limit; None: the rest of it is lost.
+    spool: SpoolOpener | None = None
 
 
 @dataclass(frozen=True, slots=True)

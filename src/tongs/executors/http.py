@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Context, Executor, World
+from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.executors.http_request import Request, built, shown, without_secrets
+from tongs.output import decoded
 from tongs.template.manifest import HttpPlan
-from tongs.template.values import ValueRefused, Values
+from tongs.template.values import ValueRefused, Values, utf8
 
 if TYPE_CHECKING:
     import ssl
@@ -70,7 +72,7 @@ class HttpExecutor:
             exchange.give_up()
             raise
         redact = str if context.redactor is None else context.redactor.text
-        return result_of(answer, plan, tool.name, url(), redact)
+        return _held(result_of(answer, plan, tool.name, url(), redact), context, redact)
 
     def _context(self) -> ssl.SSLContext:
         """Made once: reading the certificates of the machine takes longer than most requests."""
@@ -79,6 +81,26 @@ class HttpExecutor:
 
             self._secured = httpx2.create_ssl_context(trust_env=False)
         return self._secured
+
+
+def _held(result: ToolResult, context: Context, redact: Callable[[str], str]) -> ToolResult:
+    """The text of an answer is held to limits.output, as that of a process; its value is not."""
+    text = utf8(redact(result.output))
+    kept = context.keep(text)
+    if len(kept.data) == len(text):
+        return result
+    from tongs.executors.step import cut  # noqa: PLC0415 - large answers only
+
+    notice = cut(len(kept.data), len(text), kept.handle, kept.lost)
+    facts: dict[str, Any] = {"outputSize": len(text)}
+    if kept.handle is not None:
+        facts = {"outputHandle": kept.handle, **facts}
+    return replace(
+        result,
+        output=decoded(kept.data),
+        warnings=[*result.warnings, notice],
+        metadata={**result.metadata, **facts},
+    )
 
 
 def _troubles() -> tuple[type[Exception], ...]:

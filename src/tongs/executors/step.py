@@ -242,11 +242,14 @@ def ending(completed: Completed) -> dict[str, Any]:
 def losses(completed: Completed) -> list[str]:
     held = len(completed.stdout) + len(completed.stderr)
     written = completed.stdout_size + completed.stderr_size
-    if written <= held:
-        return []
-    kept = f", the whole is kept as {completed.spool}" if completed.spool else ""
-    lost = f"; {completed.lost} bytes were lost" if completed.lost else ""
-    return [f"the output was cut: {held} of {written} bytes are here{kept}{lost}"]
+    return [cut(held, written, completed.spool, completed.lost)] if written > held else []
+
+
+def cut(held: int, written: int, handle: str | None, lost: int) -> str:
+    """Says that of an output only the beginning is here."""
+    whole = f", the whole is kept as {handle}" if handle else ""
+    rest = f"; {lost} bytes were lost" if lost else ""
+    return f"the output was cut: {held} of {written} bytes are here{whole}{rest}"
 
 
 def _structured(tool: Tool, output: str) -> Any:

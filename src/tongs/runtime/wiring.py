@@ -14,7 +14,7 @@ from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Place, Sandbox, Waiter, World
+from tongs.core.execution import Place, Sandbox, SpoolOpener, Waiter, World
 from tongs.core.parts import Allowance, Audit, Decide, Parts
 from tongs.core.permissions import Limits, shorter
 from tongs.core.record import replace
@@ -110,7 +110,6 @@ class Wiring:
 
     def sandbox(self, *, single_thread: bool) -> ChosenSandbox:
         from tongs.sandbox.host import Host  # noqa: PLC0415 - listing starts nothing
-        from tongs.store.spool import Spool  # noqa: PLC0415 - as above
 
         host = Host(
             home=self._places.home,
@@ -125,7 +124,7 @@ class Wiring:
             self._settings.enforcement,
             host,
             direct=single_thread,
-            spool=Spool(os.path.join(self._places.state, "spool")),
+            spool=self._spool(),
             state=self._places.state,
         )
 
@@ -145,7 +144,13 @@ class Wiring:
             require=self._requirer(sandbox),
             watch=watching(configured=self._settings.telemetry),
             reveal=self.reveal,
+            spool=self._spool(),
         )
+
+    def _spool(self) -> SpoolOpener:
+        from tongs.store.spool import Spool  # noqa: PLC0415 - listing starts nothing
+
+        return Spool(os.path.join(self._places.state, "spool"))
 
     def describer(
         self, cache: DefinitionCache, sandbox: Sandbox, trust: Callable[[Origin], Trust]

@@ -21,6 +21,7 @@ from tongs import ErrorCode, ToolCall, ToolResult
 from tongs.core.errors import BlockedBy
 from tongs.core.execution import Command, NoProcesses
 from tongs.executors.http_exchange import _retry_after
+from tongs.store.spool import Spool
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Project
@@ -340,6 +341,40 @@ def test_answer_that_is_too_large_is_not_read(call: Call, web: Web) -> None:
     assert failed(result)[0] == "HTTP_ERROR"
     assert result.error is not None
     assert result.error.details["url"] == f"{web.url}/"
+
+
+def test_large_answer_is_held_to_the_limit_and_kept_whole(
+    call: Call, web: Web, project: Project
+) -> None:
+    text = json.dumps(["x" * 5000])
+    web.answer = lambda asked: Reply(200, text.encode(), {"Content-Type": "application/json"})
+
+    result = call({}, limits={"output": "1KiB"})
+
+    handle = result.metadata["outputHandle"]
+    assert (result.output, result.value) == (text[:1024], json.loads(text))
+    assert result.metadata["outputSize"] == len(text)
+    assert list(result.warnings) == [
+        f"the output was cut: 1024 of {len(text)} bytes are here, the whole is kept as {handle}"
+    ]
+    spool = Spool(str(project.home / "state" / "spool"))
+    assert spool.read(handle, 0, 10_000) == text.encode()
+
+
+def test_large_answer_is_cut_where_nothing_can_be_kept(
+    call: Call, web: Web, project: Project
+) -> None:
+    (project.home / "state").mkdir(exist_ok=True, mode=0o700)
+    (project.home / "state" / "spool").write_text("in the way")
+    web.answer = lambda asked: Reply(200, b"x" * 3000)
+
+    result = call({}, limits={"output": "1KiB"})
+
+    assert (result.output, result.ok) == ("x" * 1024, True)
+    assert "outputHandle" not in result.metadata
+    assert list(result.warnings) == [
+        "the output was cut: 1024 of 3000 bytes are here; 1976 bytes were lost"
+    ]
 
 
 def test_small_answer_that_grows_is_stopped_when_it_has_grown(call: Call, web: Web) -> None:
