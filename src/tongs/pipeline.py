@@ -177,7 +177,8 @@ async def execute(
     door = door if watched is None else replace(door, observe=watched)
     walls = _own_walls(tool, parts)
     if walls is None:
-        policy = replace(_policy(call, tool, allowance, world), redactor=door.redactor)
+        policy = _policy(call, tool, allowance, world, parts)
+        policy = replace(policy, redactor=door.redactor)
         session = parts.sandbox.open(policy, door.waiter)
     else:
         session = NoProcesses(walls)
@@ -327,7 +328,7 @@ def _request(
         permissions=allowance.permissions,
         not_enforced=()
         if _own_walls(tool, parts) is not None
-        else tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world))),
+        else tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world, parts))),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
         digest=bound_to(tool, call.arguments, allowance.permissions),
@@ -363,7 +364,7 @@ def _own_walls(tool: Tool, parts: Parts) -> Sequence[str] | None:
     return walls
 
 
-def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> Policy:
+def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World, parts: Parts) -> Policy:
     return Policy(
         permissions=allowance.permissions,
         limits=allowance.limits,
@@ -373,6 +374,7 @@ def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> P
         private_hosts=allowance.private_hosts,
         enforcement=allowance.bound.enforcement,
         programs=tool.programs,
+        held=parts.held() if allowance.permissions.write else (),
     )
 
 

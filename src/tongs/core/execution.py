@@ -200,6 +200,8 @@ class Policy:
     programs: tuple[str, ...] = ()
     # For output that is kept or cut; None where the call has no secrets.
     redactor: Redacting | None = None
+    # What other tools consist of, which stays as it is inside a folder that may be written.
+    held: tuple[str, ...] = ()
 
 
 class SpoolWriter(Protocol):

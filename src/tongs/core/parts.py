@@ -144,6 +144,8 @@ class Parts:
     spend: Callable[[ApprovalResponse], None] = lambda response: None
     # Whoever follows a call from step to step: telemetry.
     watch: Callable[[ToolCall], Steps] = lambda call: unwatched
+    # What the project's tools consist of beside their folders, for a call that may write.
+    held: Callable[[], tuple[str, ...]] = tuple
     # Where an output goes that is larger than its limit; None: the rest of it is lost.
     spool: SpoolOpener | None = None
 

@@ -124,8 +124,8 @@ class Runtime:
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
         )
-        made = replace(wiring.parts(engine.decide, sandbox, audit), confirm=catalogue.confirm)
-        parts = asking.added_to(made)
+        made = asking.added_to(wiring.parts(engine.decide, sandbox, audit))
+        parts = replace(made, confirm=catalogue.confirm, held=catalogue.beside)
         definitions = Definitions(places, catalogue, trust, audit)
         opened = (places, settings, registry, definitions, files, audit, log, asking, engine)
         return Runtime(*opened, parts, catalogue, approver)

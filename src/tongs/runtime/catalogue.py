@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 # Seconds for which nobody looks whether another file answers to a name by now.
 _RECENT = 0.2
+# Seconds for which nobody looks whether other tools belong to the project by now.
+_LISTED = 1.0
 
 
 class Catalogue:
@@ -67,6 +69,8 @@ class Catalogue:
         self._recent: dict[tuple[str, Scope], tuple[float, Entry]] = {}
         # Each with the same tool as it is when its trust is known.
         self._judged: dict[str, tuple[Tool, Tool]] = {}
+        # What the accepted tools of each of the project's folders consist of beside it.
+        self._beside: dict[str, tuple[float, tuple[str, ...]]] = {}
         # Threads may look for tools at the same time.
         self._lock = _thread.RLock()
 
@@ -102,6 +106,17 @@ class Catalogue:
                 break
         # The nearest names are found among all of them.
         return find(everything, name, scope)
+
+    def beside(self) -> tuple[str, ...]:
+        """What the project's accepted tools run that does not lie in a tool folder."""
+        custom = self._custom_tools
+        for folder, family in self._places.tool_folders(Scope.LOCAL, local_dir=custom.local_dir):
+            known = self._beside.get(folder)
+            if known is None or time.monotonic() - known[0] > _LISTED:
+                self._beside[folder] = (time.monotonic(), ())
+                for _ in self._folder(folder, family, Scope.LOCAL):
+                    break  # to look at the first one lists them all
+        return tuple(path for _, paths in self._beside.values() for path in paths)
 
     def at(self, path: str) -> Tool:
         """The tool of one file, also where another has its name; as `--load-tool` elsewhere."""
@@ -291,6 +306,14 @@ class Catalogue:
         present = {path for path, _ in rows}
         local = scope is Scope.LOCAL
         trust_of = self._trust.states_in(folder) if local and rows else _by_place
+        if local:
+            parts = [
+                part
+                for path, row in rows
+                if row.get("parts") and trust_of(path, row.get("digest", "")).holds
+                for part in map(os.path.realpath, row["parts"])
+            ]
+            self._beside[folder] = (time.monotonic(), tuple(dict.fromkeys(parts)))
         # User and global folders are trusted for their place, so the place must be the person's.
         distrust = None if local else why_not_own(folder)
         for path, row in rows:
@@ -334,6 +357,7 @@ class Catalogue:
             row["also"] = also
         if origin.format == MANIFEST:
             row["also"] = _outside(tool)
+            row["parts"] = [path for path in tool.parts[1:] if not _is_in(path, tool.parts[0])]
         return row
 
     def _entry(self, path: str, row: dict[str, Any], origin: Origin, trust: Trust) -> Entry:
@@ -369,9 +393,13 @@ def _outside(tool: Tool) -> list[str]:
 
     folder = tool.parts[0]
     found = [part.path for part in parts(folder, tool.parts[1:])]
-    beside = [path for path in found if not path.startswith(folder + os.sep)]
+    beside = [path for path in found if not _is_in(path, folder)]
     folders = dict.fromkeys(os.path.dirname(path) for path in beside)
     return [*beside, *folders]
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path.startswith(folder + os.sep)
 
 
 def _not_own(path: str, shape: str) -> str | None:

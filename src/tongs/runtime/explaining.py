@@ -87,6 +87,7 @@ class _Explaining:
         self._host = host_environment()
         self._places, self._settings = runtime.places, runtime.settings
         self._tool = tool
+        self._catalogue = runtime.definitions.catalogue
         wiring = Wiring(runtime.places, runtime.settings, self._host, runtime.registry, runtime.log)
         self._sandbox = wiring.sandbox(single_thread=True)
         self._place = wiring.place
@@ -257,7 +258,7 @@ class _Explaining:
             roots = found_roots(permissions, host, self._tool.programs)
         except ToolError:
             return []  # said elsewhere: the tool cannot be run with these
-        held = Held(roots, self._place.root, self._tool.programs)
+        held = Held(roots, self._place.root, self._tool.programs, self._catalogue.beside())
         found = held.protected(system_of(host), host)
         return [path for path, identity in found if identity is not None]
 

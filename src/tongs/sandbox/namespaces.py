@@ -81,7 +81,7 @@ class NamespaceSandbox(LinuxSandbox):
             enforced.append("scratch-view")
         if permissions.network is True:
             not_enforced.append("unix-names")
-        held = view.Held(roots, policy.project, policy.programs)
+        held = view.Held(roots, policy.project, policy.programs, policy.held)
         return Confinement(
             lambda: self._blueprint(policy, roots, held),
             # In a user namespace of its own only the call is counted, its supervisor included.

@@ -272,7 +272,8 @@ def confined(
     from tongs.sandbox.portable import Manner, PortableSession  # noqa: PLC0415 - never on Linux
 
     own = tuple(path for path in policy.programs if path.endswith("/bin/python"))
-    host = replace(host, programs=(*host.programs, *own))
+    held = (*host.authority, *policy.held)
+    host = replace(host, programs=(*host.programs, *own), authority=held)
 
     def words(asked: Command, base: str) -> Sequence[str]:
         return wrap(asked.argv, *profile(policy.permissions, host=host, temp=base))

@@ -105,10 +105,18 @@ def rules_of_scratch(folder: str, tmp: str, abi: int) -> list[Rule]:
 class Held:
     """What has to stay as it is in the roots of one call that may be written; looked up once."""
 
-    def __init__(self, roots: Roots, project: str, programs: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        roots: Roots,
+        project: str,
+        programs: tuple[str, ...] = (),
+        others: tuple[str, ...] = (),
+    ) -> None:
+        """`others` is what other tools consist of."""
         self._roots = roots
         self._project = project
         self._programs = programs
+        self._others = others
         self._found: dict[str, tuple[str, ...]] | None = None
 
     @property
@@ -127,7 +135,9 @@ class Held:
         """
         found: dict[str, None] = {}
         for root, names in self.by_root.items():
-            found.update(dict.fromkeys(path for path in names if path not in self._roots.named))
+            others = (path for path in self._others if inside(path, root))
+            by_name = (path for path in (*names, *others) if path not in self._roots.named)
+            found.update(dict.fromkeys(by_name))
             known = (program.path for program in system.programs)
             ours = (*known, *self._programs, *host.authority)
             found.update(dict.fromkeys(path for path in ours if inside(path, root)))
