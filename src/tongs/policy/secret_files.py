@@ -87,7 +87,7 @@ def _is_secret(place: Target, ground: Ground) -> str:
         found = (
             _SYSTEM_SECRETS.fullmatch(path)
             or (below and _HOME_SECRETS.fullmatch(below))
-            or re.fullmatch(r"/root/\.ssh(?:/.*)?", path)
+            or re.fullmatch(r"/root(?:/\.ssh(?:/.*)?)", path)
             or _NAMED_SECRETS.fullmatch(os.path.basename(path))
         )
         return path if found else ""

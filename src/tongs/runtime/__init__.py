@@ -101,10 +101,7 @@ class Runtime:
         files = SettingsFiles(places, trust, profile)
         settings = files.load()
         shell = default_shell(settings, host)
-        # Whether a script is safe depends on the shell that reads it.
-        variant = f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"
-        cache = DefinitionCache(places.state, variant, ignored=not use_cache)
-        shapes = Shapes(Documents(cache), platform(), shell, files)
+        cache, shapes = _readers(places, files, shell, use_cache=use_cache)
         catalogue = Catalogue(
             places,
             trust,
@@ -273,6 +270,16 @@ class Runtime:
         # A preview shows no secret and needs none.
         nothing = Allowance(Permissions(), Limits(), None, {}, {})
         return self._parts.world(tool, nothing)
+
+
+def _readers(
+    places: Places, files: SettingsFiles, shell: str, *, use_cache: bool
+) -> tuple[DefinitionCache, Shapes]:
+    """What reads definitions, and what keeps them."""
+    # Whether a script is safe depends on the shell that reads it.
+    variant = f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"
+    cache = DefinitionCache(places.state, variant, ignored=not use_cache)
+    return cache, Shapes(Documents(cache), platform(), shell, files)
 
 
 def _request(

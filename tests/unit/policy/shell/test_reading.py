@@ -7,7 +7,7 @@ import pytest
 from tongs.core.execution import CommandLine
 from tongs.policy.shell.reading import Reading, read_line, read_words
 
-FOLDER, HOME = "/home/u/work", "/home/u"
+FOLDER, HOME = "/home/me/work", "/home/me"
 
 
 def read(script: str) -> Reading:
@@ -31,7 +31,7 @@ UNDERSTOOD = [
     ("echo ${TMPDIR:-/tmp}", ["echo '…'"]),
     ("echo ${x:-'a b'} \"${x:-'c'}\"", ["echo a b ''\"'\"'c'\"'\"''"]),
     ("echo ~ ~/x ~root ~other/x '~' a~ ~\"x\" ~+", [
-        f"echo {HOME} {HOME}/x /root /home/other/x '~' 'a~' '~x' {FOLDER}"]),
+        f"echo {HOME} {HOME}/x /root /home/bob/x '~' 'a~' '~x' {FOLDER}"]),
     ("HOME=/x; echo ~ $HOME", ["echo /x /x"]),
     ("HOME=$(cat); echo ~", ["cat", "echo '…'"]),
     ("x=a:~/b; echo $x", [f"echo a:{HOME}/b"]),
@@ -289,20 +289,20 @@ def test_what_is_not_understood_is_said(script: str) -> None:
 @pytest.mark.parametrize(
     ("script", "folders"),
     [
-        ("cd x && a", ["/home/u/work/x"]),
-        ("cd x; a", ["/home/u/work", "/home/u/work/x"]),
-        ("set -e; cd x; a", ["/home/u/work/x"]),
-        ("cd x || exit; a", ["/home/u/work/x"]),
-        ("cd x || { echo no; exit 1; }; a", ["/home/u/work/x"]),
-        ("cd && a", ["/home/u"]),
+        ("cd x && a", ["/home/me/work/x"]),
+        ("cd x; a", ["/home/me/work", "/home/me/work/x"]),
+        ("set -e; cd x; a", ["/home/me/work/x"]),
+        ("cd x || exit; a", ["/home/me/work/x"]),
+        ("cd x || { echo no; exit 1; }; a", ["/home/me/work/x"]),
+        ("cd && a", ["/home/me"]),
         ("cd -- /x && a", ["/x"]),
         ("cd $x && a", ["…"]),
         ("cd - && a", ["…"]),
         ("cd $x && cd y && a", ["…"]),
         ("cd $x && cd /y && a", ["/y"]),
         ("pushd x && popd && a", ["…"]),
-        ("(cd x && b); a", ["/home/u/work"]),
-        ("if b; then cd x; fi; a", ["/home/u/work", "/home/u/work/x"]),
+        ("(cd x && b); a", ["/home/me/work"]),
+        ("if b; then cd x; fi; a", ["/home/me/work", "/home/me/work/x"]),
         ("env -C /x a", ["/x"]),
         ("env -C x a", ["…"]),
         ("sudo --chdir=/x a", ["/x"]),
