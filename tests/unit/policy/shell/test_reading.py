@@ -30,7 +30,7 @@ UNDERSTOOD = [
     ("x=; echo ${x:-b} ${HOME:-c}", [f"echo b {HOME}"]),
     ("echo ${TMPDIR:-/tmp}", ["echo '…'"]),
     ("echo ${x:-'a b'} \"${x:-'c'}\"", ["echo a b ''\"'\"'c'\"'\"''"]),
-    ("echo ~ ~/x ~root ~other/x '~' a~ ~\"x\" ~+", [
+    ("echo ~ ~/x ~root ~bob/x '~' a~ ~\"x\" ~+", [
         f"echo {HOME} {HOME}/x /root /home/bob/x '~' 'a~' '~x' {FOLDER}"]),
     ("HOME=/x; echo ~ $HOME", ["echo /x /x"]),
     ("HOME=$(cat); echo ~", ["cat", "echo '…'"]),
