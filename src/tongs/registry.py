@@ -11,6 +11,11 @@ from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Tool, Trust
 from tongs.schema.nearest import nearest
 
+# Names of built-in tools that no definition takes over: whoever uses them relies on them.
+RESERVED = frozenset(
+    "read_file write_file list_directory delete_file move_file shell run_code".split()
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -52,7 +57,7 @@ def find(entries: Sequence[Entry], name: str, scope: Scope) -> Entry:
         and entry.name == short
         and (not qualifier or entry.qualified_name == name)
     ]
-    for place in SEARCH_ORDER:
+    for place in (*SEARCH_ORDER, Scope.BUILTIN):
         here = [entry for entry in matching if entry.scope is place]
         if len(here) == 1:
             return here[0]

@@ -310,3 +310,12 @@ class Executor(Protocol):
         """What would run, for a person to read. Starts nothing."""
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult: ...
+
+
+class Builtin(Protocol):
+    """The plan of a tool that is a function of Tongs itself."""
+
+    def preview(self, arguments: Mapping[str, Any], world: World) -> str:
+        """What would happen, for a person to read; a change of a file as a diff."""
+
+    async def run(self, arguments: Mapping[str, Any], context: Context) -> ToolResult: ...

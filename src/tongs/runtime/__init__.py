@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from tongs.audit.log import AuditLog
+from tongs.builtin import Builtins
 from tongs.config.environment import host_environment
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
@@ -102,6 +103,7 @@ class Runtime:
             trust,
             cache,
             shapes,
+            Builtins(settings),
             custom_tools=settings.custom_tools,
             loaded=[os.fspath(item) for item in load_tools],
         )

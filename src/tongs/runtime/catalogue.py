@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 
+from tongs.builtin import Builtins
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places
 from tongs.config.settings import CustomTools
@@ -50,6 +51,7 @@ class Catalogue:
         trust: TrustStore,
         cache: DefinitionCache,
         shapes: Shapes,
+        builtins: Builtins,
         *,
         custom_tools: CustomTools | None = None,
         loaded: Sequence[str] = (),
@@ -57,6 +59,7 @@ class Catalogue:
         self._places = places
         self._trust = trust
         self._shapes = shapes
+        self._builtins = builtins
         self._custom_tools = custom_tools or CustomTools()
         self._loaded = loaded
         self._cache = cache
@@ -70,7 +73,13 @@ class Catalogue:
         self._lock = _thread.RLock()
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
-        """Every definition of the scope, usable or not, sorted by name and lookup order."""
+        """Every definition of the scope, usable or not, sorted by name and lookup order.
+
+        What comes with Tongs is no definition, and is listed only where it is asked for.
+        """
+        if scope is Scope.BUILTIN:
+            tools = map(self._builtins.get, self._builtins.names())
+            return [_shown(tool) for tool in tools if tool is not None]
         return [entry for entry in marked(self._all()) if scope.covers(entry.scope)]
 
     def find(self, name: str, scope: Scope = Scope.ANY) -> Tool:
@@ -93,6 +102,8 @@ class Catalogue:
                     if error.code is not ErrorCode.TOOL_NOT_FOUND:
                         raise
         everything = list(self._all())
+        if scope.covers(Scope.BUILTIN):
+            everything += self.entries(Scope.BUILTIN)
         # Models know executables by a prefix (seed 003); a tool whose own name has it comes first.
         for prefix in (self._custom_tools.prefix, "custom_tool_"):
             plain = name.removeprefix(prefix)
@@ -142,6 +153,22 @@ class Catalogue:
         return tool
 
     def _found(self, name: str, scope: Scope) -> Tool:
+        """The tool of a name: a definition in a folder, or one that comes with Tongs."""
+        own = self._builtins.get(name) if scope.covers(Scope.BUILTIN) else None
+        if own is None:
+            return self._defined(name, scope)
+        if self._builtins.insists(name):
+            return own
+        try:
+            tool = self._defined(name, scope)
+        except ToolError as error:
+            if error.code is not ErrorCode.TOOL_NOT_FOUND:
+                raise
+            return own
+        # What nobody has accepted takes no name away from a tool that people rely on.
+        return tool if tool.trust.holds else own
+
+    def _defined(self, name: str, scope: Scope) -> Tool:
         """The tool itself is read anew each time; where its name leads, hardly ever changes."""
         now = time.monotonic()
         when, entry = self._recent.get((name, scope), (0.0, None))
@@ -344,6 +371,21 @@ class Catalogue:
             trust=trust,
             problems=tuple(row.get("problems", ())),
         )
+
+
+def _shown(tool: Tool) -> Entry:
+    """What a listing tells of a tool that lies in no folder."""
+    network = tool.permissions is not None and bool(tool.permissions.network)
+    return Entry(
+        name=tool.name,
+        description=tool.description,
+        scope=tool.origin.scope,
+        format=tool.origin.format,
+        tags=tool.tags,
+        level=tool.level.value,
+        network=network or not NETWORK_TAGS.isdisjoint(tool.tags),
+        parameters=tuple(tool.input_schema["properties"]),
+    )
 
 
 def _by_place(path: str, digest: str) -> Trust:
