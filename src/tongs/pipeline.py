@@ -148,6 +148,7 @@ async def execute(
             waiter=door.waiter,
             permissions=allowance.permissions,
             private_hosts=allowance.private_hosts,
+            search=parts.search,
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)
@@ -257,8 +258,9 @@ def _request(
 
 
 def _sandbox(tool: Tool, parts: Parts) -> Sandbox:
-    walls = getattr(parts.executors[tool.executor], "walls", None)
-    return parts.sandbox if walls is None else OwnWalls(walls)
+    executor = parts.executors[tool.executor]
+    walls = getattr(executor, "walls", None)
+    return parts.sandbox if walls is None else OwnWalls(walls, getattr(executor, "lacks", ()))
 
 
 def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> Policy:

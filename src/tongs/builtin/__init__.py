@@ -15,7 +15,9 @@ from tongs.core.tool import Origin, Tool
 from tongs.registry import RESERVED
 
 # Name -> module below `tongs.builtin`, in the order of a listing.
-MODULES: dict[str, str] = {}
+MODULES: dict[str, str] = {
+    "tools_search": "tools_search",
+}
 
 # Names of seed 001 for tools of seed 002.
 ALIASES: dict[str, str] = {}

@@ -119,6 +119,9 @@ class Waiter(Protocol):
     async def blocking(self, work: Callable[[], T]) -> T:
         """Run work that blocks (asking a person) without stopping anybody else."""
 
+    async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
+        """What somebody else's coroutine answers, which may need an event loop; TimeoutError."""
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -195,15 +198,15 @@ class Session(Protocol):
 
 
 class NoProcesses:
-    """The session of a call that Tongs carries out itself; `walls` are those it holds there."""
+    """The session of a call that starts no process; `walls` are those that are held there."""
 
     scratch = ""
-    not_enforced: Sequence[str] = ()
     refused_hosts: Sequence[str] = ()
     warnings: Sequence[str] = ()
 
-    def __init__(self, walls: Sequence[str]) -> None:
-        self.enforced = tuple(walls)
+    def __init__(self, walls: Sequence[str], lacks: Sequence[str] = ()) -> None:
+        self.enforced = walls
+        self.not_enforced = lacks
 
     def write(self, name: str, data: bytes) -> str:
         raise RuntimeError(f"{name}: this call has no folder of its own")
@@ -280,21 +283,24 @@ class Context:
     permissions: Permissions = field(default_factory=Permissions)
     # Hosts that may have a private address, for executors that connect themselves.
     private_hosts: tuple[str, ...] = ()
+    # Words and a number: the tools that fit best, each with the name that models call it by.
+    search: Callable[[str, int], Sequence[tuple[str, Tool]]] = lambda query, limit: ()
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
 
 
 class OwnWalls:
-    """The sandbox of an executor that starts no process and holds these walls itself."""
+    """The sandbox of an executor that starts no process: which walls it holds, and which not."""
 
-    def __init__(self, walls: Sequence[str]) -> None:
+    def __init__(self, walls: Sequence[str], lacks: Sequence[str] = ()) -> None:
         self._walls = walls
+        self._lacks = lacks
 
     def open(self, policy: Policy, waiter: Waiter) -> Session:
-        return NoProcesses(self._walls)
+        return NoProcesses(self._walls, self._lacks)
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
-        return ()
+        return self._lacks
 
     def close(self) -> None:
         pass
@@ -303,7 +309,8 @@ class OwnWalls:
 class Executor(Protocol):
     """Carries out one kind of tool.
 
-    One that starts no process, and so needs no sandbox, names what it holds itself in `walls`.
+    One that starts no process, and so needs no sandbox, names what it holds itself in `walls`, and
+    in `lacks` what nobody holds.
     """
 
     def preview(self, tool: Tool, arguments: Mapping[str, Any], world: World) -> str:

@@ -107,6 +107,8 @@ class Parts:
     # Raises ToolError where something is not installed that the tool requires.
     require: Callable[[Tool, Waiter], Awaitable[None]] = _nothing_required
     memory: Memory = field(default_factory=Forgetful)
+    # As `Context.search`.
+    search: Callable[[str, int], Sequence[tuple[str, Tool]]] = lambda query, limit: ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from tongs.core.annotations import Any
+from tongs.core.annotations import Any, Protocol
 from tongs.core.errors import ToolError
 from tongs.core.permissions import Bound, Permissions
 from tongs.core.record import dataclass, field
@@ -107,6 +107,11 @@ class Tool:
     # What lies around its interpreter: it may read that and never write it, and nobody pins it.
     # Nothing here leads through a link but what is one itself, which is shown and grants nothing.
     programs: tuple[str, ...] = ()
+    # Of a tool that is a function of the program itself (seed 002): it is given the arguments, and
+    # answers with a ToolResult or any value, now or when it is awaited.
+    execute: Callable[[Mapping[str, Any]], Any] | None = None
+    # Whether `execute` blocks, so that an event loop has it run in a thread.
+    blocking: bool = False
 
     @property
     def level(self) -> Level:
@@ -119,3 +124,9 @@ class Tool:
     @property
     def qualified_name(self) -> str:
         return f"{self.origin.qualifier}:{self.name}"
+
+
+class ToolLike(Protocol):
+    """What a program writes that is a tool: a `BaseTool`, or a function with `@tool`."""
+
+    def as_tool(self) -> Tool: ...

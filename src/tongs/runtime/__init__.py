@@ -22,7 +22,7 @@ from tongs.core.parts import Door, Parts
 from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
-from tongs.core.tool import Tool
+from tongs.core.tool import Tool, ToolLike
 from tongs.pipeline import run
 from tongs.policy.rules import Rule, default_rules
 from tongs.registry import Entry, ToolRegistry
@@ -38,6 +38,7 @@ from tongs.store.log import Log
 from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
+    from tongs.runtime.offering import Offer, Offering
     from tongs.runtime.requirements import Lack
 
 
@@ -59,6 +60,8 @@ class Runtime:
     _parts: Parts
     _catalogue: Catalogue
     _approver: Approver | None
+    # Made when a model is first offered something.
+    _offering: Callable[[], Offering]
 
     @staticmethod
     def open(  # noqa: PLR0913 - keywords, each with a default
@@ -74,6 +77,7 @@ class Runtime:
         single_thread: bool = False,
         use_cache: bool = True,
         secrets: Callable[[str], str | None] | None = None,
+        tools: Iterable[Tool | ToolLike] = (),
     ) -> Runtime:
         """The runtime for a directory (the current one by default).
 
@@ -82,9 +86,9 @@ class Runtime:
         come after those of the config files. `single_thread` promises that this process has one
         thread and keeps to it, so that processes can be started without a fork server. Without
         `use_cache` every definition is read, and every executable asked, anew. `secrets` gives the
-        value of a declared secret instead of the environment. Raises
-        DefinitionInvalid if a config file cannot be used, ToolError if the working directory is
-        gone.
+        value of a declared secret instead of the environment. `tools` are the program's own, as
+        for `register`. Raises DefinitionInvalid if a config file cannot be used, ToolError if the
+        working directory is gone.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
@@ -117,11 +121,77 @@ class Runtime:
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
         )
-        parts = replace(wiring.parts(engine.decide, sandbox, audit), confirm=catalogue.confirm)
-        definitions = Definitions(places, catalogue, trust, audit)
-        return Runtime(
-            places, settings, registry, definitions, files, audit, log, parts, catalogue, approver
+        offering = _offering(registry, catalogue, settings.custom_tools.prefix)
+        parts = replace(
+            wiring.parts(engine.decide, sandbox, audit),
+            confirm=catalogue.confirm,
+            search=lambda query, limit: offering().search(query, limit),
         )
+        definitions = Definitions(places, catalogue, trust, audit)
+        runtime = Runtime(
+            *(places, settings, registry, definitions, files, audit, log),
+            *(parts, catalogue, approver, offering),
+        )
+        for tool in tools:
+            runtime.register(tool)
+        return runtime
+
+    def register(self, tool: Tool | ToolLike) -> Tool:
+        """Add a tool of the program itself: a Tool, a BaseTool or a function with `@tool`.
+
+        Its calls go the way of all others: checked, decided, asked about and recorded. It runs in
+        this process, so nothing confines it.
+        """
+        return self.registry.register(tool)
+
+    def offered(
+        self,
+        limit: int | None = None,
+        *,
+        tags: Iterable[str] = (),
+        tools: Iterable[str] = (),
+        keep: Iterable[str] = (),
+    ) -> Offer:
+        """The tools for a model: all that are trusted and usable, or those with a tag, or named.
+
+        Where there are more than `limit`, it has those of `keep`, then the program's own and the
+        nearest, and `tools_search`, by which the model finds the others.
+        """
+        from tongs.runtime.offering import Offer, chosen  # noqa: PLC0415 - for models only
+
+        found = chosen(self._offering(), limit=limit, tags=tags, tools=tools, keep=keep)
+        return Offer(self, self._offering(), found)
+
+    def search(self, query: str, limit: int = 5) -> list[Tool]:
+        """The tools that fit the words best."""
+        return [tool for _, tool in self._offering().search(query, limit)]
+
+    async def handle_openai(
+        self, tool_calls: Any, *, caller: Caller | None = None, approver: Approver | None = None
+    ) -> list[dict[str, Any]]:
+        """Carry out a model's calls; the messages that answer them, in their order.
+
+        Takes `tool_calls`, the message that has them, or the whole answer, as objects of the SDK or
+        plain dicts, of chat completions or of the responses API. Never raises for what is in them.
+        """
+        return await self._any_tool().handle_openai(tool_calls, caller=caller, approver=approver)
+
+    async def handle_anthropic(
+        self, blocks: Any, *, caller: Caller | None = None, approver: Approver | None = None
+    ) -> list[dict[str, Any]]:
+        """As `handle_openai`, for the content blocks of a message of Anthropic's."""
+        return await self._any_tool().handle_anthropic(blocks, caller=caller, approver=approver)
+
+    def handle_openai_sync(
+        self, tool_calls: Any, *, caller: Caller | None = None, approver: Approver | None = None
+    ) -> list[dict[str, Any]]:
+        """`handle_openai` for programs without an event loop: one call after the other."""
+        return self._any_tool().handle_openai_sync(tool_calls, caller=caller, approver=approver)
+
+    def handle_anthropic_sync(
+        self, blocks: Any, *, caller: Caller | None = None, approver: Approver | None = None
+    ) -> list[dict[str, Any]]:
+        return self._any_tool().handle_anthropic_sync(blocks, caller=caller, approver=approver)
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
         """Every definition of the scope, usable or not, by name and lookup order."""
@@ -183,6 +253,15 @@ class Runtime:
     async def run(self, call: ToolCall, door: Door) -> ToolResult:
         return await run(call, self._parts, door)
 
+    def refuse(self, call: ToolCall, error: ToolError) -> ToolResult:
+        """A call that is refused before any tool is looked for, recorded like every other."""
+        from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - calls only
+
+        def find(asked: ToolCall, scope: Scope) -> Tool:
+            raise error
+
+        return drive(run(call, replace(self._parts, find=find), self._door(BlockingWaiter(), None)))
+
     def validate(
         self, call: ToolCall, scope: Scope = Scope.ANY, *, preview: bool = False
     ) -> ToolResult:
@@ -232,6 +311,11 @@ class Runtime:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def _any_tool(self) -> Offer:
+        from tongs.runtime.offering import Offer  # noqa: PLC0415 - for models only
+
+        return Offer(self, self._offering(), None)
+
     def _door(self, waiter: Waiter, approver: Approver | None) -> Door:
         return Door(waiter=waiter, approver=approver or self._approver)
 
@@ -246,6 +330,19 @@ class Runtime:
         # A preview shows no secret and needs none.
         nothing = Allowance(Permissions(), Limits(), None, {}, {})
         return self._parts.world(tool, nothing)
+
+
+def _offering(registry: ToolRegistry, catalogue: Catalogue, prefix: str) -> Callable[[], Offering]:
+    made: list[Offering] = []
+
+    def get() -> Offering:
+        from tongs.runtime.offering import Offering  # noqa: PLC0415 - for models only
+
+        if not made:
+            made.append(Offering(registry, catalogue, prefix))
+        return made[0]
+
+    return get
 
 
 def _request(

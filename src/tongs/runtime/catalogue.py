@@ -79,7 +79,7 @@ class Catalogue:
         """
         if scope is Scope.BUILTIN:
             tools = map(self._builtins.get, self._builtins.names())
-            return [_shown(tool) for tool in tools if tool is not None]
+            return [shown(tool) for tool in tools if tool is not None]
         return [entry for entry in marked(self._all()) if scope.covers(entry.scope)]
 
     def find(self, name: str, scope: Scope = Scope.ANY) -> Tool:
@@ -181,6 +181,8 @@ class Catalogue:
         return self._usable(entry)
 
     def _usable(self, entry: Entry) -> Tool:
+        if entry.scope is Scope.BUILTIN and (own := self._builtins.get(entry.name)) is not None:
+            return own
         try:
             tool = self.load(entry.path, self.origin_of(entry))
         except DefinitionInvalid as invalid:
@@ -373,7 +375,7 @@ class Catalogue:
         )
 
 
-def _shown(tool: Tool) -> Entry:
+def shown(tool: Tool) -> Entry:
     """What a listing tells of a tool that lies in no folder."""
     network = tool.permissions is not None and bool(tool.permissions.network)
     return Entry(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import select
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, TypeVar
 
@@ -37,6 +37,12 @@ class BlockingWaiter:
     async def blocking(self, work: Callable[[], T]) -> T:
         return work()
 
+    async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
+        """In an event loop that is made for it: nobody can tell whether it will need one."""
+        import asyncio  # noqa: PLC0415 - as long as nothing is awaited, nobody pays for it
+
+        return asyncio.run(_within(work, timeout))
+
 
 class LoopWaiter:
     """For asyncio: the loop goes on with everything else meanwhile."""
@@ -68,6 +74,18 @@ class LoopWaiter:
         import asyncio  # noqa: PLC0415 - as above
 
         return await asyncio.to_thread(work)
+
+    async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
+        return await _within(work, timeout)
+
+
+async def _within(work: Awaitable[T], timeout: float | None) -> T:
+    if timeout is None:
+        return await work
+    from asyncio import timeout as limit  # noqa: PLC0415 - whoever is here has it loaded
+
+    async with limit(timeout):
+        return await work
 
 
 def poll(watched: Sequence[tuple[int, int]], timeout: float | None) -> list[tuple[int, int]]:

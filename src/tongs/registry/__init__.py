@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from tongs.core.annotations import Any
+from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.record import dataclass, field
+from tongs.core.record import dataclass, field, replace
 from tongs.core.scope import SEARCH_ORDER, Scope
-from tongs.core.tool import Tool, Trust
+from tongs.core.tool import Tool, ToolLike, Trust
 from tongs.schema.nearest import nearest
+
+if TYPE_CHECKING:
+    from tongs.registry.export import Exported
 
 # Names of built-in tools that no definition takes over: whoever uses them relies on them.
 RESERVED = frozenset(
@@ -94,8 +97,6 @@ def _ambiguous(name: str, here: Sequence[Entry]) -> ToolError:
 
 def marked(entries: Iterable[Entry]) -> list[Entry]:
     """The entries sorted for a reader, with shadowed names and clashes marked."""
-    from tongs.core.record import replace  # noqa: PLC0415 - keeps the name local to its one use
-
     by_name: dict[str, list[Entry]] = {}
     for entry in entries:
         by_name.setdefault(entry.name, []).append(entry)
@@ -114,6 +115,10 @@ def marked(entries: Iterable[Entry]) -> list[Entry]:
     return result
 
 
+# Inside the class the name `list` is a method.
+Definitions: TypeAlias = list[dict[str, Any]]
+
+
 @dataclass(slots=True)
 class ToolRegistry:
     """Tools registered by a program, in front of those found in folders."""
@@ -121,27 +126,99 @@ class ToolRegistry:
     source: Callable[[str, Scope], Tool] | None = None
     tools: dict[str, Tool] = field(default_factory=dict)
 
-    def register(self, tool: Tool) -> None:
-        """Add a tool; refuses an input schema whose root is not `object`."""
-        if not _object_root(tool.input_schema):
-            raise ToolError(
-                ErrorCode.INVALID_DEFINITION,
-                f"{tool.name}: the root of its input schema must have type `object`",
-                hint='use {"type": "object", "properties": {…}}',
-            )
-        self.tools[tool.name] = tool
+    def register(self, tool: Tool | ToolLike) -> Tool:
+        """Add a Tool, a BaseTool or a function with `@tool`; what has its name is replaced.
+
+        Refuses (ToolError INVALID_DEFINITION) an input schema that is none, or whose root is not
+        `object`.
+        """
+        made = _as_tool(tool)
+        if not isinstance(made.name, str) or not made.name:
+            raise ToolError(ErrorCode.INVALID_DEFINITION, f"a tool has a name, not {made.name!r}")
+        _check(made)
+        if "properties" not in made.input_schema:
+            made = replace(made, input_schema={**made.input_schema, "properties": {}})
+        self.tools[made.name] = made
+        return made
 
     def get(self, name: str, scope: Scope = Scope.ANY) -> Tool:
         """The tool that answers to `name`; ToolError TOOL_NOT_FOUND with the nearest names."""
         if name in self.tools:
             return self.tools[name]
+        for tool in self.tools.values() if ":" in name else ():
+            if tool.qualified_name == name:
+                return tool
         if self.source is None:
             raise not_found(name, self.tools)
-        return self.source(name, scope)
+        try:
+            return self.source(name, scope)
+        except ToolError as error:
+            if error.code is not ErrorCode.TOOL_NOT_FOUND or not self.tools:
+                raise
+            known = (*error.details.get("nearest", ()), *self.tools)
+            raise not_found(name, known, scope) from None
 
     def list(self) -> list[Tool]:
         return list(self.tools.values())
 
+    def remove(self, name: str) -> Tool:
+        """Forget a registered tool; ToolError TOOL_NOT_FOUND if there is none."""
+        if name not in self.tools:
+            raise not_found(name, self.tools)
+        return self.tools.pop(name)
 
-def _object_root(schema: Mapping[str, Any]) -> bool:
-    return schema.get("type") == "object"
+    def to_openai_functions(self, *, strict: bool = False) -> Definitions:
+        """Name, description and parameters of each, flat (seed 002)."""
+        return self._exported("openai-flat", strict=strict)
+
+    def to_openai_tools(self, *, strict: bool = False, responses: bool = False) -> Definitions:
+        """For chat completions (seed 001), or for OpenAI's responses API."""
+        return self._exported("openai-responses" if responses else "openai", strict=strict)
+
+    def to_anthropic_tools(self, *, strict: bool = False) -> Definitions:
+        return self._exported("anthropic", strict=strict)
+
+    def to_gemini_tools(self) -> Definitions:
+        return self._exported("gemini")
+
+    def to_mcp_tools(self) -> Definitions:
+        return self._exported("mcp")
+
+    def export(self, form: str, *, strict: bool = False) -> Exported:
+        """The tools in one format, with a report of what could not be said in it."""
+        from tongs.registry.export import export  # noqa: PLC0415 - calls need no formats
+
+        return export(self.list(), form, strict=strict)
+
+    def _exported(self, form: str, *, strict: bool = False) -> Definitions:
+        found: Definitions = self.export(form, strict=strict).data
+        return found
+
+
+def _as_tool(given: Any) -> Tool:
+    if isinstance(given, Tool):
+        return given
+    # A class whose objects are tools; one that needs arguments says so itself.
+    made = given() if isinstance(given, type) and hasattr(given, "as_tool") else given
+    if not hasattr(made, "as_tool"):
+        raise ToolError(
+            ErrorCode.INVALID_DEFINITION,
+            f"{given!r:.80} is no tool",
+            hint="put @tool on a function, or give a Tool or a BaseTool",
+        )
+    tool: Tool = made.as_tool()
+    return tool
+
+
+def _check(tool: Tool) -> None:
+    from tongs.schema.check import SchemaInvalid, check_root  # noqa: PLC0415 - loads the engine
+
+    try:
+        check_root(tool.input_schema)
+    except SchemaInvalid as invalid:
+        where = "".join(f"/{part}" for part in invalid.path)
+        raise ToolError(
+            ErrorCode.INVALID_DEFINITION,
+            f"{tool.name}: {invalid.message}" + (f", at {where}" if where else ""),
+            hint='use create_json_schema, or {"type": "object", "properties": {…}}',
+        ) from None
