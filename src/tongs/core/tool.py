@@ -56,6 +56,8 @@ class Origin:
     digest: str = ""
     # The project the definition belongs to; None in user and global scope.
     project: str | None = None
+    # Which tool of a file that may define several.
+    member: str = ""
 
     @property
     def qualifier(self) -> str:

@@ -24,6 +24,7 @@ KEYS = (
     "python",
     "builtin",
     "function",
+    "python_file",
 )
 
 

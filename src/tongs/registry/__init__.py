@@ -40,6 +40,8 @@ class Entry:
     problems: tuple[str, ...] = ()
     shadowed: bool = False
     clash: bool = False
+    # Which tool of a file that may define several.
+    member: str = ""
 
     @property
     def qualified_name(self) -> str:

@@ -119,7 +119,9 @@ class Runtime:
         wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
         sandbox = wiring.sandbox(single_thread=single_thread)
         shapes.ask_executables(
-            lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
+            lambda: wiring.describer(cache, sandbox, catalogue.trust_of),
+            lambda: wiring.python_files(cache, sandbox, catalogue.trust_of),
+            lambda: sandbox.parallel,
         )
         offering = _offering(registry, catalogue, settings.custom_tools.prefix)
         parts = replace(

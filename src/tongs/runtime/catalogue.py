@@ -24,6 +24,7 @@ from tongs.runtime.shapes import (
     MANIFEST,
     MANIFESTS,
     OF_FAMILY,
+    PYTHON,
     YAML,
     Shapes,
     listed,
@@ -36,6 +37,7 @@ from tongs.store.trust import TrustStore
 if TYPE_CHECKING:
     from tongs.runtime.bundle import Bundle
     from tongs.runtime.describing import Describer
+    from tongs.runtime.python_files import PythonFiles
 
 
 # Seconds for which nobody looks whether another file answers to a name by now.
@@ -64,11 +66,11 @@ class Catalogue:
         self._loaded = loaded
         self._cache = cache
         # The newest tool of each path, so that a running process compiles a definition once.
-        self._tools: dict[str, Tool] = {}
+        self._tools: dict[tuple[str, str], Tool] = {}
         # Where a name led a moment ago.
         self._recent: dict[tuple[str, Scope], tuple[float, Entry]] = {}
         # Each with the same tool as it is when its trust is known.
-        self._judged: dict[str, tuple[Tool, Tool]] = {}
+        self._judged: dict[tuple[str, str], tuple[Tool, Tool]] = {}
         # Threads may look for tools at the same time.
         self._lock = _thread.RLock()
 
@@ -125,12 +127,13 @@ class Catalogue:
                 return entry
         # Elsewhere this name is a manifest's; in a tool folder it is a tool called `tool`.
         if os.path.basename(real) in MANIFESTS:
-            return self._given(os.path.dirname(real))
-        return self._given(os.path.abspath(path))
+            return next(self._given(os.path.dirname(real)))
+        return next(self._given(os.path.abspath(path)))
 
     def origin_of(self, entry: Entry) -> Origin:
         """Where an entry comes from, for loading it."""
-        return self._origin(entry.scope, entry.format, entry.family)
+        origin = self._origin(entry.scope, entry.format, entry.family)
+        return replace(origin, member=entry.member) if entry.member else origin
 
     def read(self, path: str) -> bytes:
         """The bytes of a file; ToolError if it cannot be read."""
@@ -142,14 +145,21 @@ class Catalogue:
         asked: Describer = shape.describer
         return asked
 
+    def python_files(self) -> PythonFiles:
+        """Who asks Python files which tools they have."""
+        shape: Any = self._shapes[PYTHON]
+        asked: PythonFiles = shape.files
+        return asked
+
     def bundle(self, tool: Tool) -> Bundle:
         """Everything that defines a tool, as it is now."""
         return self._shapes[tool.origin.format].bundle(tool)
 
     def load(self, path: str, origin: Origin, data: bytes | None = None) -> Tool:
         """The tool of a file, or of these bytes in its place; raises DefinitionInvalid."""
-        tool = self._shapes[origin.format].load(path, origin, data, self._tools.get(path))
-        self._tools[path] = tool
+        known = self._tools.get((path, origin.member))
+        tool = self._shapes[origin.format].load(path, origin, data, known)
+        self._tools[path, origin.member] = tool
         return tool
 
     def _found(self, name: str, scope: Scope) -> Tool:
@@ -197,12 +207,13 @@ class Catalogue:
         state = self.trust_of(tool.origin)
         if state is Trust.PLACE:
             return tool
-        before = self._judged.get(tool.origin.path)
+        place = (tool.origin.path, tool.origin.member)
+        before = self._judged.get(place)
         if before is not None and before[0] is tool and before[1].trust is state:
             return before[1]  # the same object, by which others remember what they know of it
         helpers = {name: replace(inner, trust=state) for name, inner in tool.helpers.items()}
         judged = replace(tool, trust=state, helpers=helpers)
-        self._judged[tool.origin.path] = (tool, judged)
+        self._judged[place] = (tool, judged)
         return judged
 
     def confirm(self, tool: Tool) -> None:
@@ -269,15 +280,15 @@ class Catalogue:
             if os.path.isdir(path) and manifest_in(path) is None:
                 yield from self._folder(path, "tongs", Scope.LOCAL, name)
             else:
-                yield self._given(path)
+                yield from self._given(path)
 
-    def _given(self, path: str) -> Entry:
+    def _given(self, path: str) -> Iterator[Entry]:
         shape = shape_at(path)
         path = (manifest_in(path) or path) if shape == MANIFEST else path
         origin = self._origin(Scope.LOCAL, shape, "tongs")
         row = self._row(path, origin)
         trust = self._trust.state_of(path, row.get("digest", ""))
-        return self._entry(path, row, origin, trust)
+        yield from self._entries_of(path, row, origin, trust)
 
     def _origin(self, scope: Scope, shape: str, family: str) -> Origin:
         project = self._places.project if scope is Scope.LOCAL else None
@@ -310,40 +321,32 @@ class Catalogue:
         # User and global folders are trusted for their place, so the place must be the person's.
         distrust = None if local else why_not_own(folder)
         for path, row in rows:
-            if name is not None and row["name"] != name and not row.get("unknown"):
+            known = not row.get("unknown") and "members" not in row
+            if name is not None and row["name"] != name and known:
                 continue
             trust = trust_of(path, row.get("digest", ""))
-            entry = self._entry(path, row, self._origin(scope, row["shape"], family), trust)
-            if name is not None and entry.name != name:
-                continue
             problem = distrust or (None if local else _not_own(path, row["shape"]))
             if len(twins := _twins(path, present)) > 1:
                 files = " and ".join(os.path.basename(twin) for twin in sorted(twins))
                 problem = f"{path}: {files} define the same tool; keep one"
-            yield replace(entry, problems=(*entry.problems, problem)) if problem else entry
+            origin = self._origin(scope, row["shape"], family)
+            for entry in self._entries_of(path, row, origin, trust):
+                if name is None or entry.name == name:
+                    yield replace(entry, problems=(*entry.problems, problem)) if problem else entry
 
     def _row(self, path: str, origin: Origin) -> dict[str, Any]:
         """What a listing shows of a definition, as JSON for the cache."""
-        name = self._shapes[origin.format].name(path)
+        shape: Any = self._shapes[origin.format]
+        name = shape.name(path)
         try:
+            if origin.format == PYTHON:
+                return self._row_of_file(name, shape.all(path, origin))
             tool = self.load(path, origin)
         except DefinitionInvalid as invalid:
             return {"name": name, "problems": [str(problem) for problem in invalid.problems]}
         except ToolError as error:
             return {"name": name, "problems": [error.message]}
-        declared = tool.permissions
-        row = {
-            "name": tool.name,
-            "description": tool.description,
-            "tags": list(tool.tags),
-            "platforms": list(tool.platforms),
-            "level": tool.level.value,
-            "network": bool(declared.network)
-            if declared is not None
-            else not NETWORK_TAGS.isdisjoint(tool.tags),
-            "parameters": list(tool.input_schema["properties"]),
-            "digest": tool.origin.digest,
-        }
+        row = _row_of(tool)
         if tool.trust is Trust.UNTRUSTED and origin.format == EXECUTABLE:
             row["unknown"] = True
         if origin.format == YAML and (also := self._shapes.configs_of(tool)):
@@ -352,27 +355,54 @@ class Catalogue:
             row["also"] = _outside(tool)
         return row
 
-    def _entry(self, path: str, row: dict[str, Any], origin: Origin, trust: Trust) -> Entry:
+    def _row_of_file(self, name: str, tools: Sequence[Tool]) -> dict[str, Any]:
+        """A file of several tools: what is known of each, or that nothing is."""
+        row = {"name": name, "digest": tools[0].origin.digest}
+        if not tools[0].trust.holds:
+            return {**row, "unknown": True}
+        return {**row, "members": [{**_row_of(tool), "member": tool.name} for tool in tools]}
+
+    def _entries_of(
+        self, path: str, row: dict[str, Any], origin: Origin, trust: Trust
+    ) -> Iterator[Entry]:
         if row.get("unknown") and trust.holds:
             # It was not asked before; now it may be.
             self._cache.forget(os.path.dirname(path), os.path.basename(path))
             row = self._row(path, origin)
-        return Entry(
-            name=row["name"],
-            description=row.get("description", ""),
-            scope=origin.scope,
-            format=origin.format,
-            family=origin.family,
-            path=path,
-            tags=tuple(row.get("tags", ())),
-            platforms=tuple(row.get("platforms", ())),
-            level=row.get("level", Level.RUN.value),
-            network=row.get("network", False),
-            parameters=tuple(row.get("parameters", ())),
-            digest=row.get("digest", ""),
-            trust=trust,
-            problems=tuple(row.get("problems", ())),
-        )
+        for each in row.get("members") or (row,):
+            yield Entry(
+                name=each["name"],
+                description=each.get("description", ""),
+                scope=origin.scope,
+                format=origin.format,
+                family=origin.family,
+                path=path,
+                tags=tuple(each.get("tags", ())),
+                platforms=tuple(each.get("platforms", ())),
+                level=each.get("level", Level.RUN.value),
+                network=each.get("network", False),
+                parameters=tuple(each.get("parameters", ())),
+                digest=each.get("digest", ""),
+                trust=trust,
+                problems=tuple(each.get("problems", ())),
+                member=each.get("member", ""),
+            )
+
+
+def _row_of(tool: Tool) -> dict[str, Any]:
+    declared = tool.permissions
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "tags": list(tool.tags),
+        "platforms": list(tool.platforms),
+        "level": tool.level.value,
+        "network": bool(declared.network)
+        if declared is not None
+        else not NETWORK_TAGS.isdisjoint(tool.tags),
+        "parameters": list(tool.input_schema["properties"]),
+        "digest": tool.origin.digest,
+    }
 
 
 def shown(tool: Tool) -> Entry:

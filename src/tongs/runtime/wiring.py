@@ -30,6 +30,7 @@ from tongs.store.log import Log
 
 if TYPE_CHECKING:
     from tongs.runtime.describing import Describer
+    from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
 
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
@@ -147,6 +148,14 @@ class Wiring:
         custom = self._settings.custom_tools
         defaults = Defaults(custom.timeout, custom.max_output_size)
         return Describer(cache, lambda: sandbox, trust, self._host, defaults)
+
+    def python_files(
+        self, cache: DefinitionCache, sandbox: Sandbox, trust: Callable[[Origin], Trust]
+    ) -> PythonFiles:
+        """Asks Python tool files what they define."""
+        from tongs.runtime.python_files import PythonFiles  # noqa: PLC0415 - Python files only
+
+        return PythonFiles(cache, lambda: sandbox, trust, self._host)
 
     def requirements(self, sandbox: Sandbox) -> Requirements:
         from tongs.runtime.requirements import Requirements  # noqa: PLC0415 - few tools have any
