@@ -137,7 +137,7 @@ def adapted(hint: Any, reader: Reader) -> Hint | None:
         schema = adapter.json_schema()
     except (pydantic.PydanticUserError, pydantic.errors.PydanticInvalidForJsonSchema):
         return None
-    return Hint(hoisted(schema, reader), adapter.validate_python)
+    return Hint(hoisted(schema, reader), adapter.validate_python) if schema else None
 
 
 def _parts(hint: Any) -> tuple[list[Part], Callable[..., Any] | None]:
@@ -151,8 +151,10 @@ def _parts(hint: Any) -> tuple[list[Part], Callable[..., Any] | None]:
         raise Unreadable(f"{hint.__qualname__}: {error}") from None
     told = docstring.read(hint.__doc__).parameters
     if hasattr(hint, "__required_keys__"):
-        keys = hint.__required_keys__
-        given = [(name, NOT_GIVEN if name in keys else _HIDDEN) for name in hints]
+        given = [
+            (name, NOT_GIVEN if _is_required(hint, name, hints[name]) else _HIDDEN)
+            for name in hints
+        ]
         return [Part(n, hints[n], default, told.get(n, "")) for n, default in given], None
     if hasattr(hint, "_fields"):
         defaults = hint._field_defaults
@@ -166,6 +168,14 @@ def _parts(hint: Any) -> tuple[list[Part], Callable[..., Any] | None]:
             text = str(each.metadata.get("description", "")) or told.get(each.name, "")
             parts.append(Part(each.name, hints[each.name], _default(each), text))
     return parts, hint
+
+
+def _is_required(hint: Any, name: str, inner: Any) -> bool:
+    """Python itself overlooks `NotRequired` where annotations are texts."""
+    import typing
+
+    said = {typing.Required: True, typing.NotRequired: False}.get(typing.get_origin(inner))
+    return name in hint.__required_keys__ if said is None else said
 
 
 def _default(each: Any) -> Any:

@@ -86,9 +86,9 @@ class Runtime:
         come after those of the config files. `single_thread` promises that this process has one
         thread and keeps to it, so that processes can be started without a fork server. Without
         `use_cache` every definition is read, and every executable asked, anew. `secrets` gives the
-        value of a declared secret instead of the environment. `tools` are the program's own, as
-        for `register`. Raises DefinitionInvalid if a config file cannot be used, ToolError if the
-        working directory is gone.
+        value of a declared secret instead of the environment. `tools` are for `register`. Raises
+        DefinitionInvalid if a config file cannot be used, ToolError if the working directory is
+        gone or one of `tools` is none.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
@@ -98,45 +98,32 @@ class Runtime:
         files = SettingsFiles(places, trust, profile)
         settings = files.load()
         shell = default_shell(settings, host)
-        # Whether a script is safe depends on the shell that reads it.
-        variant = f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"
-        cache = DefinitionCache(places.state, variant, ignored=not use_cache)
+        cache = _cache(places, shell, ignored=not use_cache)
         shapes = Shapes(Documents(cache), platform(), shell, files)
         catalogue = Catalogue(
-            places,
-            trust,
-            cache,
-            shapes,
-            Builtins(settings),
+            *(places, trust, cache, shapes, Builtins(settings)),
             custom_tools=settings.custom_tools,
             loaded=[os.fspath(item) for item in load_tools],
         )
         registry = ToolRegistry(catalogue.find)
+        for tool in tools:
+            registry.register(tool)
         audit = AuditLog(_audit_files(places), lambda message: log.write("warning", message))
         engine = default_rules(
             (*settings.auto_approve, *auto_approve), (*settings.auto_deny, *auto_deny), rules
         )
         wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
         sandbox = wiring.sandbox(single_thread=single_thread)
-        shapes.ask_executables(
-            lambda: wiring.describer(cache, sandbox, catalogue.trust_of),
-            lambda: wiring.python_files(cache, sandbox, catalogue.trust_of),
-            lambda: sandbox.parallel,
-        )
+        wiring.ask(shapes, cache, sandbox, catalogue.trust_of)
         offering = _offering(registry, catalogue, settings.custom_tools.prefix)
-        parts = replace(
-            wiring.parts(engine.decide, sandbox, audit),
-            confirm=catalogue.confirm,
-            search=lambda query, limit: offering().search(query, limit),
-        )
+        made = wiring.parts(engine.decide, sandbox, audit)
+        search = lambda *asked: offering().search(*asked)  # noqa: E731 - made when it is needed
+        parts = replace(made, confirm=catalogue.confirm, search=search)
         definitions = Definitions(places, catalogue, trust, audit)
-        runtime = Runtime(
+        return Runtime(
             *(places, settings, registry, definitions, files, audit, log),
             *(parts, catalogue, approver, offering),
         )
-        for tool in tools:
-            runtime.register(tool)
-        return runtime
 
     def register(self, tool: Tool | ToolLike) -> Tool:
         """Add a tool of the program itself: a Tool, a BaseTool or a function with `@tool`.
@@ -332,6 +319,12 @@ class Runtime:
         # A preview shows no secret and needs none.
         nothing = Allowance(Permissions(), Limits(), None, {}, {})
         return self._parts.world(tool, nothing)
+
+
+def _cache(places: Places, shell: str, *, ignored: bool) -> DefinitionCache:
+    # Whether a script is safe depends on the shell that reads it.
+    variant = f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"
+    return DefinitionCache(places.state, variant, ignored=ignored)
 
 
 def _offering(registry: ToolRegistry, catalogue: Catalogue, prefix: str) -> Callable[[], Offering]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
+    from tongs.runtime.shapes import Shapes
 
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
@@ -136,6 +137,20 @@ class Wiring:
             unexpected=self.unexpected,
             enforcement=self._settings.enforcement,
             require=self._requirer(sandbox),
+        )
+
+    def ask(
+        self,
+        shapes: Shapes,
+        cache: DefinitionCache,
+        sandbox: ChosenSandbox,
+        trust: Callable[[Origin], Trust],
+    ) -> None:
+        """Say who asks what has to be run to say what it is."""
+        shapes.ask_executables(
+            lambda: self.describer(cache, sandbox, trust),
+            lambda: self.python_files(cache, sandbox, trust),
+            lambda: sandbox.parallel,
         )
 
     def describer(
