@@ -41,7 +41,21 @@ class BlockingWaiter:
         """In an event loop that is made for it: nobody can tell whether it will need one."""
         import asyncio  # noqa: PLC0415 - as long as nothing is awaited, nobody pays for it
 
-        return asyncio.run(_within(work, timeout))
+        from tongs.core.errors import ErrorCode, ToolError  # noqa: PLC0415 - as above
+
+        work_here = _within(work, timeout)
+        try:
+            return asyncio.run(work_here)
+        except RuntimeError:
+            if asyncio._get_running_loop() is None:  # noqa: SLF001 - the public one raises
+                raise
+            work_here.close()
+            _close(work)
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                "it needs an event loop, and the one of this thread is busy with this very call",
+                hint="await rt.call(…) instead of rt.call_sync(…)",
+            ) from None
 
 
 class LoopWaiter:
@@ -77,6 +91,13 @@ class LoopWaiter:
 
     async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
         return await _within(work, timeout)
+
+
+def _close(work: object) -> None:
+    """Nobody will await it, and it shall not complain about that."""
+    close = getattr(work, "close", None)
+    if close is not None:
+        close()
 
 
 async def _within(work: Awaitable[T], timeout: float | None) -> T:

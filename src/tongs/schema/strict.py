@@ -88,9 +88,9 @@ class _Reading:
         if not isinstance(schema, Mapping):
             raise NotStrict(where, "it takes no value")
         given = {key: each for key, each in schema.items() if key not in _SILENT}
+        given = self._branches(given, where)
         if "$ref" in given:
             return {"$ref": given["$ref"], **self._definitions(given, where)}
-        given = self._branches(given, where)
         notes: list[str] = []
         made: Schema = {}
         for key, each in given.items():
