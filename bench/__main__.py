@@ -11,7 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from bench import commands, discovery, http, large_output, pipeline, processes, python_tool, startup
+from bench import (
+    commands,
+    discovery,
+    frameworks,
+    http,
+    large_output,
+    pipeline,
+    processes,
+    python_tool,
+    search,
+    startup,
+)
 from bench.rows import Row, as_json, as_markdown
 from bench.world import OFF, World, possible, prepare
 
@@ -46,6 +57,8 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     # From here on this process is the caller: it has to see the same world.
     world.enter()
     yield from pipeline.rows(world, 5 if quick else 40, count_instructions=not quick)
+    yield from frameworks.rows(world, 3 if quick else 20)
+    yield from search.rows(3 if quick else 15)
     yield from commands.rows(worlds, 3 if quick else 25)
     yield from commands.direct_rows(worlds[tiers[0] if tiers else OFF], 5 if quick else 25)
     yield from commands.first_rows(worlds, 2 if quick else 8)

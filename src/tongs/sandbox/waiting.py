@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import select
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 
-from tongs.core.annotations import TYPE_CHECKING, TypeVar
+from tongs.core.annotations import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
@@ -103,10 +103,40 @@ def _close(work: object) -> None:
 async def _within(work: Awaitable[T], timeout: float | None) -> T:
     if timeout is None:
         return await work
+    first: Any = None
+    if isinstance(work, Coroutine):
+        # Most never wait, and a timer costs more than they do.
+        try:
+            first = work.send(None)
+        except StopIteration as finished:
+            return finished.value  # type: ignore[no-any-return]  # typed by the coroutine
     from asyncio import timeout as limit  # noqa: PLC0415 - whoever is here has it loaded
 
     async with limit(timeout):
-        return await work
+        return await (_Rest(work, first) if isinstance(work, Coroutine) else work)
+
+
+class _Rest:
+    """What is left of a coroutine that has begun, and waits for `first`."""
+
+    def __init__(self, work: Coroutine[Any, Any, Any], first: Any) -> None:
+        self._work = work
+        self._first = first
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        waits = self._first
+        step: tuple[Callable[[Any], Any], Any]
+        while True:
+            try:
+                sent = yield waits
+            except BaseException as error:  # noqa: BLE001 - thrown in by the loop, for the coroutine
+                step = self._work.throw, error
+            else:
+                step = self._work.send, sent
+            try:
+                waits = step[0](step[1])
+            except StopIteration as finished:
+                return finished.value
 
 
 def poll(watched: Sequence[tuple[int, int]], timeout: float | None) -> list[tuple[int, int]]:
