@@ -16,6 +16,11 @@ _WEIGHTS = "12.0, 6.0, 3.0, 1.0"
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MOST_WORDS = 32
+# They are in every description, and a model asks in sentences.
+_EMPTY = frozenset(
+    "a an and are as at be by can do does for from how i in into is it its me my of on or that the"
+    " this to use want what which with you".split()
+)
 
 
 class Findable(Protocol):
@@ -70,7 +75,8 @@ class SearchIndex:
 
     def find(self, query: str, limit: int) -> list[int]:
         """Any of the words, or the beginning of one; more of them and rarer ones rank higher."""
-        words = list(dict.fromkeys(_WORD.findall(_words(query))))[:_MOST_WORDS]
+        words = list(dict.fromkeys(_WORD.findall(_words(query).lower())))[:_MOST_WORDS]
+        words = [word for word in words if word not in _EMPTY] or words
         if not words:
             return []
         wanted = " OR ".join(f'"{word}"*' if len(word) > 2 else f'"{word}"' for word in words)

@@ -101,12 +101,15 @@ class Offering:
                 raise
             return self._registry.get(other)
 
+    def _findable(self) -> list[Entry]:
+        return [entry for entry in self.entries() if entry.name != SEARCH]
+
     def search(self, query: str, limit: int) -> list[tuple[str, Tool]]:
         """The tools that fit the words best, each with the name that a model calls it by."""
         from tongs.registry.search import Searcher  # noqa: PLC0415 - where somebody searches
 
         if self._searcher is None:
-            self._searcher = Searcher(self.entries)
+            self._searcher = Searcher(self._findable)
         found = self.tools(self._searcher.find(query, limit))
         names = self.model_names(self.entries())
         return [(names.to_model(self.offered_name(tool)), tool) for tool in found]

@@ -27,6 +27,11 @@ def test_name_is_found_by_its_parts_and_other_forms_of_a_word() -> None:
     assert found("locat") == ["weather-lookup"]
 
 
+def test_words_that_say_nothing_are_left_out_unless_there_are_no_others() -> None:
+    assert found("what is the weather of a city") == ["weather-lookup"]
+    assert found("of the") != []
+
+
 def test_limit_holds_and_nothing_is_found_for_nothing() -> None:
     assert found("picture image size", limit=1) == ["resizeImage"]
     assert found("zebra") == []

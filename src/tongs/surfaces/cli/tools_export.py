@@ -27,6 +27,7 @@ def run(invocation: Invocation) -> int:
         invocation.console.data(exported.data)
     else:
         invocation.console.data(failure.result_json(exported.data))
+    invocation.console.flush()
     for lost in exported.losses:
         invocation.console.warn(str(lost))
     return failure.OK
