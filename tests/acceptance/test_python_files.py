@@ -224,6 +224,44 @@ def test_user_scope_needs_no_trust_and_a_file_with_the_bit_is_an_executable(
     assert (entries["mine"]["kind"], entries["program.py"]["kind"]) == ("python", "exec")
 
 
+def test_hint_says_that_the_tools_of_a_file_are_not_known_yet(place: Place, tongs: Run) -> None:
+    path = units(place)
+
+    done = tongs("tool", "run", "convert")
+
+    assert done.code == 2
+    assert f"hint: nobody knows the tools of {path} before it is trusted\n" in done.stderr
+
+
+def test_file_is_not_removed_for_one_of_its_tools(place: Place, tongs: Run) -> None:
+    path = trusted(place, tongs)
+
+    done = tongs("tool", "remove", "shout")
+
+    assert (done.code, "also defines careful, convert" in done.stderr) == (2, True)
+    assert path.exists()
+
+
+def test_file_whose_import_failed_is_asked_again(place: Place, tongs: Run) -> None:
+    """What it lacked may have been installed since; without the cache, at once."""
+    path = put(
+        place,
+        "from tongs import tool\nimport extra_module_of_a_test\n"
+        "@tool\ndef late() -> int:\n    'd'\n    return 1\n",
+        "late.py",
+    )
+    tongs("trust", "--yes", str(path))
+    before = listed(tongs("tool", "list", "--json"))
+    path.write_text(path.read_text().replace("import extra_module_of_a_test\n", ""))
+    tongs("trust", "--yes", str(path))
+
+    after = listed(tongs("tool", "list", "--json"))
+
+    assert (list(before), list(after)) == (["late"], ["late"])
+    assert before["late"]["problems"] != []
+    assert after["late"]["problems"] == []
+
+
 def test_examples_of_a_python_tool_are_tested(place: Place, tongs: Run) -> None:
     trusted(place, tongs)
 

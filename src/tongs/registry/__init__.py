@@ -68,7 +68,11 @@ def find(entries: Sequence[Entry], name: str, scope: Scope) -> Entry:
             return here[0]
         if here:
             raise _ambiguous(name, here)
-    raise not_found(name, (entry.name for entry in entries if scope.covers(entry.scope)), scope)
+    missing = not_found(name, (e.name for e in entries if scope.covers(e.scope)), scope)
+    closed = [e.path for e in entries if e.format == "python" and not e.trust.holds]
+    if closed and not missing.details["nearest"]:
+        missing.details["hint"] = f"nobody knows the tools of {closed[0]} before it is trusted"
+    raise missing
 
 
 def not_found(name: str, known: Iterable[str], scope: Scope = Scope.ANY) -> ToolError:

@@ -12,6 +12,7 @@ from tongs.config.ownership import why_not_own
 from tongs.config.places import Places
 from tongs.config.settings import CustomTools
 from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
@@ -343,7 +344,11 @@ class Catalogue:
                 return self._row_of_file(name, shape.all(path, origin))
             tool = self.load(path, origin)
         except DefinitionInvalid as invalid:
-            return {"name": name, "problems": [str(problem) for problem in invalid.problems]}
+            row = {"name": name, "problems": [str(problem) for problem in invalid.problems]}
+            if origin.format == PYTHON:
+                # What it imports may be there next time.
+                row |= {"unknown": True, "digest": digest_of(self.read(path))}
+            return row
         except ToolError as error:
             return {"name": name, "problems": [error.message]}
         row = _row_of(tool)

@@ -79,7 +79,10 @@ class ModelCalls:
                 result = self._refused(call, tool)
             else:
                 result = self.runtime.call_sync(
-                    tool.name, _arguments(call, tool), caller=self.caller, approver=self.approver
+                    self._name(tool),
+                    _arguments(call, tool),
+                    caller=self.caller,
+                    approver=self.approver,
                 )
             found.append(Answered(call, result))
         return found
@@ -90,7 +93,7 @@ class ModelCalls:
         if isinstance(tool, ToolError):
             return self._refused(call, tool)
         return await self.runtime.call(
-            tool.name, _arguments(call, tool), caller=self.caller, approver=approver
+            self._name(tool), _arguments(call, tool), caller=self.caller, approver=approver
         )
 
     def _groups(self, asked: Iterable[Asked]) -> Iterator[list[tuple[Asked, Tool | ToolError]]]:
@@ -116,6 +119,14 @@ class ModelCalls:
             return self.find(call.name)
         except ToolError as error:
             return error
+
+    def _name(self, tool: Tool) -> str:
+        """By which this very tool is called, and no other that has its short name."""
+        try:
+            answers = self.runtime.find(tool.name).origin == tool.origin
+        except ToolError:
+            answers = False
+        return tool.name if answers else tool.qualified_name
 
     def _refused(self, call: Asked, error: ToolError) -> ToolResult:
         # The id of its own: the model's may be any text, and is for the answer only.

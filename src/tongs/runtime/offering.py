@@ -101,6 +101,13 @@ class Offering:
                 raise
             return self._registry.get(other)
 
+    def as_it_is_now(self, tool: Tool) -> Tool:
+        """The same tool, read anew; raises ToolError where it is gone."""
+        fresh = self._registry.get(tool.name)
+        if (fresh.qualified_name, fresh.origin.path) == (tool.qualified_name, tool.origin.path):
+            return fresh
+        return self._registry.get(tool.qualified_name)  # another one has its short name
+
     def _findable(self) -> list[Entry]:
         return [entry for entry in self.entries() if entry.name != SEARCH]
 
@@ -162,10 +169,13 @@ class Offer(ToolRegistry):
         return ModelCalls(self._runtime, self._offered, caller or AGENT, approver)
 
     def _offered(self, name: str) -> Tool:
-        tool = self._offering.meant(name)
-        if not self._anything and tool.name not in self.tools:
-            raise not_found(name, self.tools)
-        return tool
+        if self._anything:
+            return self._offering.meant(name)
+        called = {self._offering.offered_name(tool): tool for tool in self.tools.values()}
+        tool = called.get(ModelNames(called).from_model(name)) or self.tools.get(name)
+        if tool is None:
+            raise not_found(name, called)
+        return self._offering.as_it_is_now(tool)
 
     def _grown(self, answered: list[Answered]) -> list[Answered]:
         for each in answered:

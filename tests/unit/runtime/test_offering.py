@@ -111,6 +111,20 @@ def test_search_gives_what_a_model_needs_to_call_it(project: Project) -> None:
     assert [each.name for each in runtime.search("greet")] == ["greet"]
 
 
+def test_built_in_is_called_though_a_definition_has_its_name(project: Project) -> None:
+    path = project.write("tools_search", GREET, trusted=False)
+    first = project.runtime()
+    first.definitions.accept(first.at(str(path)))
+    runtime = project.runtime(auto_approve=["*"], tools=[own])
+
+    offer = runtime.offered(tools=["builtin:tools_search"])
+    (message,) = offer.handle_openai_sync(call("tools_search", query="program"))
+    (other,) = runtime.handle_openai_sync(call("tools_search"))
+
+    assert message["content"] == "own: A tool of the program."
+    assert other["content"] == "hi\n"
+
+
 def test_anthropic_offer_answers_only_for_its_own(project: Project) -> None:
     runtime = project.runtime(tools=[own], auto_approve=["*"])
     blocks = [{"type": "tool_use", "id": "1", "name": "own", "input": {}}]
