@@ -78,8 +78,19 @@ test: $(STAMP) programs native ## run the tests, except those marked `full`
 	$(PYTEST) -m "not full" --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -m "not full" $(ARGS) tests/escape
 
+# The SDKs and frameworks that tools are handed to, in an environment of their own.
+AGENTS := $(VENV)/agents
+.PHONY: agents
+agents: $(AGENTS)/.stamp ## fetch the SDKs and frameworks that tools are handed to, for test-full and bench
+$(AGENTS)/.stamp: uv.lock pyproject.toml | $(STAMP)
+	@test -x $(AGENTS)/bin/python || $(PYTHON) -m venv --clear $(AGENTS)
+	$(BIN)/python tools/lock.py requirements agents > $(AGENTS)/requirements.txt
+	$(AGENTS)/bin/python -m pip --disable-pip-version-check -q -q install --no-deps --require-hashes -r $(AGENTS)/requirements.txt
+	@echo "$(CURDIR)/src" > $$($(AGENTS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tongs.pth
+	@touch $@
+
 .PHONY: test-full
-test-full: $(STAMP) programs native suites ## run every test, and keep what came of the long ones and of the attacks in bench/
+test-full: $(STAMP) programs native suites agents ## run every test, and keep what came of the long ones and of the attacks in bench/
 	$(PYTEST) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -p tests.escape.table $(ARGS) tests/escape
 	TONGS_NATIVE=0 $(PYTEST) $(ARGS) tests/escape
@@ -109,6 +120,7 @@ check: $(STAMP) native ## lint, format, types, import direction, limits, generat
 .PHONY: bench
 bench: $(STAMP) native ## measure
 	@bash tools/programs.sh bwrap || echo "measuring without bwrap to compare with" >&2
+	@$(MAKE) -s agents || echo "measuring without the frameworks to compare with" >&2
 	$(BIN)/python -m bench $(ARGS)
 
 .PHONY: docs

@@ -15,12 +15,14 @@ from bench import (
     approvals,
     commands,
     discovery,
+    frameworks,
     http,
     large_output,
     pipeline,
     processes,
     python_tool,
     rules,
+    search,
     startup,
 )
 from bench.rows import Row, as_json, as_markdown
@@ -59,6 +61,8 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     yield from pipeline.rows(world, 5 if quick else 40, count_instructions=not quick)
     yield from approvals.rows(world, 3 if quick else 15)
     yield from rules.rows(world, 5 if quick else 40)
+    yield from frameworks.rows(world, 3 if quick else 20)
+    yield from search.rows(3 if quick else 15)
     yield from commands.rows(worlds, 3 if quick else 25)
     yield from commands.direct_rows(worlds[tiers[0] if tiers else OFF], 5 if quick else 25)
     yield from commands.first_rows(worlds, 2 if quick else 8)

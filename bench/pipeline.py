@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,6 @@ from bench.rows import Row
 from bench.world import World
 from tongs import Caller, CallerKind, Permissions, Runtime, Tool, ToolCall, ToolResult
 from tongs.core.driving import drive
-from tongs.core.execution import Context
-from tongs.core.execution import World as CallWorld
 from tongs.core.parts import Door, Parts
 from tongs.core.record import replace
 from tongs.pipeline import run
@@ -47,30 +45,22 @@ async def forecast(city: str, days: int, unit: str) -> dict[str, Any]:
     return {"city": city, "forecast": [20 + day for day in range(days)], "unit": unit}
 
 
-@dataclass(frozen=True)
-class FunctionExecutor:
-    """The least an executor can do: call the function that is the plan."""
-
-    # It starts no process, so it needs no sandbox; a function in one's own process has no walls.
-    walls: tuple[str, ...] = ()
-
-    def preview(self, tool: Tool, arguments: Mapping[str, Any], world: CallWorld) -> str:
-        return tool.name
-
-    async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
-        value = await context.tool.plan(**arguments)
-        return ToolResult(output=json.dumps(value), value=value)
+def forecast_now(city: str, days: int, unit: str) -> dict[str, Any]:
+    return {"city": city, "forecast": [20 + day for day in range(days)], "unit": unit}
 
 
-TOOL = Tool(
-    "forecast",
-    "The weather of the coming days",
-    input_schema=SCHEMA,
-    executor="function",
-    plan=forecast,
-    tags=("read",),
-    permissions=Permissions(),
-)
+def _tool(name: str, function: Callable[..., Any]) -> Tool:
+    return Tool(
+        name,
+        "The weather of the coming days",
+        input_schema=SCHEMA,
+        tags=("read",),
+        permissions=Permissions(),
+        execute=lambda arguments: function(**arguments),
+    )
+
+
+TOOLS = (_tool("forecast", forecast), _tool("forecast_now", forecast_now))
 
 
 @dataclass(frozen=True)
@@ -105,27 +95,30 @@ def subjects(project: str) -> Iterator[Subjects]:
         validator.validate(arguments)
         return json.dumps(await forecast(**arguments))
 
-    with Runtime.open(project, auto_approve=["tool:read"]) as runtime:
-        runtime.registry.register(TOOL)
-        executors = {"function": FunctionExecutor()}
-        parts = replace(runtime._parts, executors=executors)  # noqa: SLF001 - no function tools yet
+    with Runtime.open(project, auto_approve=["tool:read"], tools=TOOLS) as runtime:
         loop_door, sync_door = Door(waiter=LoopWaiter()), Door(waiter=BlockingWaiter())
 
-        without = replace(parts, audit=NoAudit())
+        recorded = runtime._parts  # noqa: SLF001 - the same without its record, to compare
+        without = replace(recorded, audit=NoAudit())
 
-        async def through(arguments: str, door: Door, through: Parts = parts) -> ToolResult:
-            call = ToolCall("bench", "forecast", json.loads(arguments), _AGENT)
-            return await run(call, through, door)
+        async def through(
+            name: str, arguments: str, door: Door, parts: Parts = recorded
+        ) -> ToolResult:
+            call = ToolCall("bench", name, json.loads(arguments), _AGENT)
+            return await run(call, parts, door)
 
-        answer = drive(through(ARGUMENTS, sync_door))
+        def in_sync(arguments: str) -> ToolResult:
+            return drive(through("forecast_now", arguments, sync_door))
+
+        answer = in_sync(ARGUMENTS)
         if json.loads(answer.output) != json.loads(drive(by_hand())):
             raise RuntimeError(f"the pipeline answers otherwise: {answer}")
         yield Subjects(
             by_hand,
-            lambda: through(ARGUMENTS, loop_door),
-            lambda: drive(through(ARGUMENTS, sync_door)),
-            lambda: drive(through(ARGUMENTS.replace("celsius", "kelvin"), sync_door)),
-            lambda: drive(through(ARGUMENTS, sync_door, without)),
+            lambda: through("forecast", ARGUMENTS, loop_door),
+            lambda: in_sync(ARGUMENTS),
+            lambda: in_sync(ARGUMENTS.replace("celsius", "kelvin")),
+            lambda: drive(through("forecast_now", ARGUMENTS, sync_door, without)),
         )
 
 
@@ -133,8 +126,8 @@ def rows(world: World, rounds: int, *, count_instructions: bool) -> Iterator[Row
     with subjects(world.project) as subject:
         loop = asyncio.new_event_loop()
         works = {
-            REFERENCE: _in_loop(loop, subject.by_hand),
-            "async": _in_loop(loop, subject.in_loop),
+            REFERENCE: in_loop(loop, subject.by_hand),
+            "async": in_loop(loop, subject.in_loop),
             "sync": repeated(subject.in_sync, CALLS),
             "refused": repeated(subject.refused, CALLS),
             "unrecorded": repeated(subject.unrecorded, CALLS),
@@ -169,7 +162,7 @@ def _counted(world: World) -> float | None:
 _AGENT = Caller(CallerKind.AGENT, "bench")
 
 
-def _in_loop(loop: asyncio.AbstractEventLoop, work: Callable[[], Any]) -> Callable[[], float]:
+def in_loop(loop: asyncio.AbstractEventLoop, work: Callable[[], Any]) -> Callable[[], float]:
     async def many() -> None:
         for _ in range(CALLS):
             await work()

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tongs.core.result import ToolResult
     from tongs.core.scope import Scope
     from tongs.core.tool import Tool
+    from tongs.library.base import BaseTool
+    from tongs.library.decorator import tool
+    from tongs.library.schemas import create_json_schema
     from tongs.policy.rules import RuleEngine
     from tongs.policy.safety import SafetyRule
     from tongs.registry import ToolRegistry
@@ -29,6 +32,7 @@ _HOMES = {
     "ApprovalRequest": "core.approval",
     "ApprovalResponse": "core.approval",
     "Approver": "core.approval",
+    "BaseTool": "library.base",
     "Caller": "core.call",
     "CallerKind": "core.call",
     "DefinitionInvalid": "core.errors",
@@ -44,12 +48,15 @@ _HOMES = {
     "ToolError": "core.errors",
     "ToolRegistry": "registry",
     "ToolResult": "core.result",
+    "create_json_schema": "library.schemas",
+    "tool": "library.decorator",
 }
 
 __all__ = [
     "ApprovalRequest",
     "ApprovalResponse",
     "Approver",
+    "BaseTool",
     "Caller",
     "CallerKind",
     "DefinitionInvalid",
@@ -66,6 +73,8 @@ __all__ = [
     "ToolRegistry",
     "ToolResult",
     "__version__",
+    "create_json_schema",
+    "tool",
 ]
 
 

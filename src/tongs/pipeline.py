@@ -181,7 +181,7 @@ async def execute(
         policy = replace(policy, redactor=door.redactor)
         session = parts.sandbox.open(policy, door.waiter)
     else:
-        session = NoProcesses(walls)
+        session = NoProcesses(*walls)
     try:
         context = Context(
             call=call,
@@ -196,6 +196,7 @@ async def execute(
             private_hosts=allowance.private_hosts,
             redactor=door.redactor,
             keep=lambda data: kept(data, allowance.limits.output, parts.spool, call.id),
+            search=parts.search,
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)
@@ -326,8 +327,8 @@ def _request(
         preview=_redact(door)(preview),
         caller=call.caller,
         permissions=allowance.permissions,
-        not_enforced=()
-        if _own_walls(tool, parts) is not None
+        not_enforced=tuple(walls[1])
+        if (walls := _own_walls(tool, parts)) is not None
         else tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world, parts))),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
@@ -358,10 +359,12 @@ def _changes(
     )
 
 
-def _own_walls(tool: Tool, parts: Parts) -> Sequence[str] | None:
-    """Those of an executor that starts no process; None where a sandbox has to hold them."""
-    walls: Sequence[str] | None = getattr(parts.executors[tool.executor], "walls", None)
-    return walls
+def _own_walls(tool: Tool, parts: Parts) -> tuple[Sequence[str], Sequence[str]] | None:
+    """What an executor that starts no process holds, and what nobody does; None where a sandbox
+    has to hold the walls."""
+    executor = parts.executors[tool.executor]
+    walls = getattr(executor, "walls", None)
+    return None if walls is None else (walls, getattr(executor, "lacks", ()))
 
 
 def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World, parts: Parts) -> Policy:

@@ -61,11 +61,13 @@ def completed(place: Place, line: str) -> list[str]:
         (
             "tongs ",
             [
-                *("tool", "trust", "review", "approvals", "lint", "schema", "config"),
+                *("tool", "tools", "trust", "review", "approvals", "lint", "schema", "config"),
                 *("doctor", "sandbox", "rules", "audit", "completion", "help"),
             ],
         ),
-        ("tongs to", ["tool"]),
+        ("tongs to", ["tool", "tools"]),
+        ("tongs tools ", ["export"]),
+        ("tongs tools export --format op", ["openai", "openai-responses", "openai-flat"]),
         ("tongs tool a", ["add"]),
         ("tongs tool ne", ["new"]),
         ("tongs tool new x --shape ", ["yaml", "executable", "manifest"]),
@@ -119,7 +121,7 @@ def test_bash_completes_in_a_real_interactive_shell(tools: Place) -> None:
         shell.wait_for("> ")
         shell.type("source <(tongs completion bash); echo rea''dy\n")
         shell.wait_for("ready\n")
-        shell.type("tongs too\tru\twea\tLOC\t")
+        shell.type("tongs tool ru\twea\tLOC\t")
         shell.wait_for("tongs tool run weather LOCATION=")
         shell.type("x\n")
         shell.wait_for("trust weather? [y/N] ")

@@ -134,6 +134,7 @@ def test_a_script_without_the_executable_bit_is_mentioned(
 
     assert _lint(tongs, place) == [
         (".tongs/tools/bare", 0, "warning", "no-executable-bit"),
+        (".tongs/tools/functions.py", 0, "note", "not-asked"),
         ("kodelet-tools/tool.py", 0, "warning", "no-executable-bit"),
     ]
 

@@ -108,6 +108,8 @@ class Story:
             # The copy of a checkout wins over the installed package.
             "PYTHONPATH": str(self.root / "src"),
             "PYTHONDONTWRITEBYTECODE": "1",
+            # A reader's pytest has no plug-in of ours that wants to be configured.
+            "PYTEST_ADDOPTS": "-p no:asyncio",
         }
 
 

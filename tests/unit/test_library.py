@@ -13,6 +13,7 @@ PUBLIC = [
     "ApprovalRequest",
     "ApprovalResponse",
     "Approver",
+    "BaseTool",
     "Caller",
     "CallerKind",
     "DefinitionInvalid",
@@ -29,6 +30,8 @@ PUBLIC = [
     "ToolRegistry",
     "ToolResult",
     "__version__",
+    "create_json_schema",
+    "tool",
 ]
 
 

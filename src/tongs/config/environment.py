@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 _KEPT = ("PATH", "HOME", "USER", "LANG", "TZ")
 
@@ -59,6 +60,22 @@ _CODE_NAMES = frozenset(
 def host_environment() -> dict[str, str]:
     """A copy of the environment Tongs was started with."""
     return dict(os.environ)
+
+
+@contextmanager
+def temporarily(variables: Mapping[str, str]) -> Iterator[None]:
+    """The environment of this process with other values for a moment: for opening a runtime in a
+    test. Other threads see them, too."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def uses_native(env: Mapping[str, str]) -> bool:

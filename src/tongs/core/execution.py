@@ -178,6 +178,9 @@ class Waiter(Protocol):
     async def blocking(self, work: Callable[[], T]) -> T:
         """Run work that blocks (asking a person) without stopping anybody else."""
 
+    async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
+        """What somebody else's coroutine answers, which may need an event loop; TimeoutError."""
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -258,15 +261,15 @@ class Session(Protocol):
 
 
 class NoProcesses:
-    """The session of a call that Tongs carries out itself; `walls` are those it holds there."""
+    """The session of a call that starts no process; `walls` are those that are held there."""
 
     scratch = ""
-    not_enforced: Sequence[str] = ()
     refused_hosts: Sequence[str] = ()
     warnings: Sequence[str] = ()
 
-    def __init__(self, walls: Sequence[str]) -> None:
-        self.enforced = tuple(walls)
+    def __init__(self, walls: Sequence[str], lacks: Sequence[str] = ()) -> None:
+        self.enforced = walls
+        self.not_enforced = lacks
 
     def write(self, name: str, data: bytes) -> str:
         raise RuntimeError(f"{name}: this call has no folder of its own")
@@ -357,6 +360,8 @@ class Context:
     redactor: Redacting | None = None
     # Holds an output that no process wrote to the limit of the call.
     keep: Callable[[bytes], Kept] = Kept
+    # Words and a number: the tools that fit best, each with the name that models call it by.
+    search: Callable[[str, int], Sequence[tuple[str, Tool]]] = lambda query, limit: ()
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
 
@@ -364,9 +369,10 @@ class Context:
 class Executor(Protocol):
     """Carries out one kind of tool.
 
-    One that starts no process, and so needs no sandbox, names what it holds itself in `walls`. One
-    that writes files it can tell beforehand has `changes(tool, arguments, world)`, which gives the
-    `FileChange`s that whoever approves is shown as a difference.
+    One that starts no process, and so needs no sandbox, names what it holds itself in `walls`, and
+    in `lacks` what nobody holds. One that writes files it can tell beforehand has
+    `changes(tool, arguments, world)`, which gives the `FileChange`s that whoever approves is shown
+    as a difference.
     One whose tools start programs has `commands(tool, arguments, world)`: the `CommandLine`s of a
     call, for rules to read.
     """
@@ -375,3 +381,12 @@ class Executor(Protocol):
         """What would run, for a person to read. Starts nothing."""
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult: ...
+
+
+class Builtin(Protocol):
+    """The plan of a tool that is a function of Tongs itself."""
+
+    def preview(self, arguments: Mapping[str, Any], world: World) -> str:
+        """What would happen, for a person to read; a change of a file as a diff."""
+
+    async def run(self, arguments: Mapping[str, Any], context: Context) -> ToolResult: ...

@@ -148,6 +148,8 @@ class Parts:
     held: Callable[[], tuple[str, ...]] = tuple
     # Where an output goes that is larger than its limit; None: the rest of it is lost.
     spool: SpoolOpener | None = None
+    # As `Context.search`.
+    search: Callable[[str, int], Sequence[tuple[str, Tool]]] = lambda query, limit: ()
 
 
 @dataclass(frozen=True, slots=True)

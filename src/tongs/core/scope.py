@@ -9,6 +9,8 @@ class Scope(StrEnum):
     LOCAL = "local"
     USER = "user"
     GLOBAL = "global"
+    # Comes with Tongs, and lies in no folder.
+    BUILTIN = "builtin"
     ANY = "any"
 
     def covers(self, other: Scope) -> bool:

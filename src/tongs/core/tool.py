@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from tongs.core.annotations import Any
+from tongs.core.annotations import Any, Protocol
 from tongs.core.errors import ToolError
 from tongs.core.permissions import Bound, Permissions
 from tongs.core.record import dataclass, field
@@ -58,6 +58,8 @@ class Origin:
     digest: str = ""
     # The project the definition belongs to; None in user and global scope.
     project: str | None = None
+    # Which tool of a file that may define several.
+    member: str = ""
 
     @property
     def qualifier(self) -> str:
@@ -114,6 +116,11 @@ class Tool:
     programs: tuple[str, ...] = ()
     # The agent that created it: every call asks, and the ceiling holds. Empty: a person did.
     creator: str = ""
+    # Of a tool that is a function of the program itself (seed 002): it is given the arguments, and
+    # answers with a ToolResult or any value, now or when it is awaited.
+    execute: Callable[[Mapping[str, Any]], Any] | None = None
+    # Whether `execute` blocks, so that an event loop has it run in a thread.
+    blocking: bool = False
 
     @property
     def level(self) -> Level:
@@ -126,3 +133,9 @@ class Tool:
     @property
     def qualified_name(self) -> str:
         return f"{self.origin.qualifier}:{self.name}"
+
+
+class ToolLike(Protocol):
+    """What a program writes that is a tool: a `BaseTool`, or a function with `@tool`."""
+
+    def as_tool(self) -> Tool: ...

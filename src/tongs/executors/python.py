@@ -64,7 +64,7 @@ class PythonExecutor:
             # With what follows: all that a process is made of before it hears of a request.
             key=(tool.origin.digest, program, plan.module, plan.function, *environment.items()),
             argv=(program, *OPTIONS),
-            program=_runner(),
+            program=runner(),
             environment=environment,
             cwd=directory(plan.cwd, values, context),
             # ASCII: a lone surrogate cannot be written in UTF-8, and JSON can.
@@ -72,17 +72,17 @@ class PythonExecutor:
             request=json.dumps(request).encode(),
             timeout=left(context),
         )
-        observe = _without_answer(context.observe)
+        observe = without_answer(context.observe)
         completed = None
         # What its author still works on, or nobody has pinned, is read anew each time.
         if tool.trust in (Trust.PLACE, Trust.ACCEPTED) and tool.origin.digest:
             completed = await context.session.serve(service, observe)
         if completed is None:
-            completed = await context.session.run(_command(service, context), observe)
+            completed = await context.session.run(command(service, context), observe)
         return _result(completed, tool)
 
 
-def _command(service: Service, context: Context) -> Command:
+def command(service: Service, context: Context) -> Command:
     """The same in an interpreter that is started for it, and ends with it."""
     session = context.session
     return Command(
@@ -121,14 +121,15 @@ def _refuse_missing(plan: PythonPlan, program: str, tool: Tool) -> None:
     )
 
 
-def _runner() -> bytes:
+def runner() -> bytes:
+    """The program that calls a function in the tool's own interpreter."""
     if not _source:
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), RUNNER), "rb") as file:
             _source.append(file.read())
     return _source[0]
 
 
-def _without_answer(observe: Observer) -> Observer:
+def without_answer(observe: Observer) -> Observer:
     """Live output is what the tool prints; the answer comes whole, in the result."""
 
     def watch(event: Event) -> None:
@@ -139,7 +140,8 @@ def _without_answer(observe: Observer) -> Observer:
 
 
 def _result(completed: Completed, tool: Tool) -> ToolResult:
-    kind, text = _answer(completed)
+    head, text = answer_of(completed)
+    kind = str(head.get("answer", ""))
     cut = completed.stdout_size > len(completed.stdout)
     error = _error(kind, text, completed, tool)
     value: Any = None
@@ -158,14 +160,14 @@ def _result(completed: Completed, tool: Tool) -> ToolResult:
     return ToolResult(output=text, value=value, error=error, warnings=warnings, metadata=metadata)
 
 
-def _answer(completed: Completed) -> tuple[str, str]:
-    """What the runner said, and of which kind that is; no kind where it said nothing."""
-    head, line, body = completed.stdout.partition(b"\n")
+def answer_of(completed: Completed) -> tuple[Mapping[str, Any], str]:
+    """What the runner said, and what it said about that; nothing where it said nothing."""
+    line, newline, body = completed.stdout.partition(b"\n")
     try:
-        kind = json.loads(head)["answer"] if line else ""
-    except (ValueError, TypeError, KeyError):
-        kind = ""
-    return str(kind), decoded(body)
+        head = json.loads(line) if newline else {}
+    except ValueError:
+        head = {}
+    return head if isinstance(head, dict) else {}, decoded(body)
 
 
 def _error(kind: str, text: str, completed: Completed, tool: Tool) -> ToolError | None:

@@ -16,6 +16,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -113,10 +114,15 @@ class Runner:
         self._function: Any = None
         self._failure: Failure | None = None
         self._root = ""
+        # Of a Python tool file: what answers for its tools.
+        self._served: Any = None
+        self._tools: Any = None
 
     def prepare(self, opening: bytes) -> str:
         """Import the module; a reason why this process should not be kept, or nothing."""
         given = json.loads(opening)
+        if "source" in given:
+            return self._prepare_file(given)
         self._root = given["root"]
         # Last: no file of the project takes the place of a module of Python.
         sys.path.append(given["root"])
@@ -138,13 +144,36 @@ class Runner:
         try:
             if self._failure is not None:
                 raise self._failure
+            if self._served is not None:
+                return self._answer_file(given, out)
             value = self._called(given["args"], given["kwargs"])
             kind, text = _written(value, as_json=given["json"])
         except Failure as failure:
             kind, text = "error", json.dumps(failure.facts)
-        _flush_streams()
-        _send(out, f"{json.dumps({'answer': kind})}\n{text}".encode("utf-8", "replace"))
-        return 1 if kind == "error" else 0
+        return _answered({"answer": kind}, text, out)
+
+    def _prepare_file(self, given: dict[str, Any]) -> str:
+        """Import the text of a Python tool file; the package of Tongs says what is in it."""
+        path = given["path"]
+        self._root = os.path.dirname(path)
+        try:
+            self._served = _package(given["package"])
+            module = self._served.load(given["source"], path)
+            if given.get("describe"):
+                self._tools = self._served.described(module)
+            else:
+                self._function = self._served.member(module, given["tool"])
+        except BaseException as error:  # noqa: BLE001 - the code of a tool may raise anything
+            own = type(error).__name__ == "ToolError"  # what is wrong with a tool, in words
+            self._failure = Failure("tools" if own else "import", **self._facts(error))
+            return "it cannot be imported"
+        return ""
+
+    def _answer_file(self, given: dict[str, Any], out: int) -> int:
+        if self._tools is not None:
+            return _answered({"answer": "json"}, json.dumps(self._tools), out)
+        head, text = self._served.answered(self._function, given["arguments"])
+        return _answered(head, text, out)
 
     def rehearse(self) -> None:
         """Answer somebody who is not there: after a fork, the first touch of a page copies it."""
@@ -201,6 +230,24 @@ class Runner:
         if isinstance(error, SyntaxError):
             facts["line"] = error.lineno
         return facts
+
+
+def _package(folder: str) -> Any:
+    """What answers for a tool file, from the package of Tongs in this very folder."""
+    path = os.path.join(folder, "__init__.py")
+    spec = ModuleSpec("tongs", SourceFileLoader("tongs", path), origin=path, is_package=True)
+    spec.has_location = True
+    spec.submodule_search_locations = [folder]
+    module = sys.modules["tongs"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)  # type: ignore[union-attr]  # it is given above
+    return importlib.import_module("tongs.library.served")
+
+
+def _answered(head: dict[str, Any], text: str, out: int) -> int:
+    """Write an answer; the exit code that goes with it."""
+    _flush_streams()
+    _send(out, f"{json.dumps(head)}\n{text}".encode("utf-8", "replace"))
+    return 1 if head["answer"] in ("error", "failure") else 0
 
 
 async def _awaited(value: Any) -> Any:

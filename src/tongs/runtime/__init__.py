@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from tongs.audit.log import AuditLog
+from tongs.builtin import Builtins
 from tongs.config.environment import host_environment
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
@@ -21,7 +22,7 @@ from tongs.core.parts import Door, Parts
 from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
-from tongs.core.tool import Tool
+from tongs.core.tool import Tool, ToolLike
 from tongs.pipeline import run
 from tongs.policy.rules import Rule, RuleEngine, default_rules
 from tongs.registry import Entry, ToolRegistry
@@ -42,6 +43,7 @@ from tongs.store.trust import TrustStore
 if TYPE_CHECKING:
     from tongs.runtime.approvals import ApprovalDesk
     from tongs.runtime.creating import Created
+    from tongs.runtime.offering import Offer, Offering
     from tongs.runtime.requirements import Lack
 
 
@@ -66,6 +68,8 @@ class Runtime:
     _parts: Parts
     _catalogue: Catalogue
     _approver: Approver | None
+    # Made when a model is first offered something.
+    _offering: Callable[[], Offering]
 
     @staticmethod
     def open(  # noqa: PLR0913 - keywords, each with a default
@@ -81,6 +85,7 @@ class Runtime:
         single_thread: bool = False,
         use_cache: bool = True,
         secrets: Callable[[str], str | None] | None = None,
+        tools: Iterable[Tool | ToolLike] = (),
     ) -> Runtime:
         """The runtime for a directory (the current one by default).
 
@@ -90,8 +95,8 @@ class Runtime:
         config files. `single_thread` promises that this process has one thread and keeps to it, so
         that processes start without a fork server. Without `use_cache` everything is read anew.
         `secrets` gives secrets instead of the environment; where it gives None, a reference of the
-        config counts. Raises DefinitionInvalid for a config file that cannot be used, ToolError
-        where the folder is gone.
+        config counts; `tools` are for `register`. Raises DefinitionInvalid for a config file that
+        cannot be used, ToolError where the folder is gone or one of `tools` is none.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
@@ -103,14 +108,13 @@ class Runtime:
         shell = default_shell(settings, host)
         cache, shapes = _readers(places, files, shell, use_cache=use_cache)
         catalogue = Catalogue(
-            places,
-            trust,
-            cache,
-            shapes,
+            *(places, trust, cache, shapes, Builtins(settings)),
             custom_tools=settings.custom_tools,
             loaded=[os.fspath(item) for item in load_tools],
         )
         registry = ToolRegistry(catalogue.find)
+        for tool in tools:
+            registry.register(tool)
         audit = audit_log(places, settings, log)
         asking = Approving(places, settings, host, Documents(cache).data)
         wiring = Wiring(places, settings, host, registry, log, secrets)
@@ -118,19 +122,76 @@ class Runtime:
         approved = (*settings.auto_approve, *auto_approve)
         engine = default_rules(approved, (*settings.auto_deny, *auto_deny), own)
         sandbox = wiring.sandbox(single_thread=single_thread)
-        shapes.ask_executables(
-            lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
-        )
+        wiring.ask(shapes, cache, sandbox, catalogue.trust_of)
+        offering = _offering(registry, catalogue, settings.custom_tools.prefix)
+        search = lambda *asked: offering().search(*asked)  # noqa: E731 - made when it is needed
         made = asking.added_to(wiring.parts(engine.decide, sandbox, audit))
-        parts = replace(made, confirm=catalogue.confirm, held=catalogue.beside)
+        parts = replace(made, confirm=catalogue.confirm, held=catalogue.beside, search=search)
         definitions = Definitions(places, catalogue, trust, audit)
         opened = (places, settings, registry, definitions, files, audit, log, asking, engine)
-        return Runtime(*opened, parts, catalogue, approver)
+        return Runtime(*opened, parts, catalogue, approver, offering)
 
     @property
     def approvals(self) -> ApprovalDesk:
         """What waits for an answer, and what the person decided once."""
         return self.approving.desk
+
+    def register(self, tool: Tool | ToolLike) -> Tool:
+        """Add a tool of the program itself: a Tool, a BaseTool or a function with `@tool`.
+
+        Its calls go the way of all others: checked, decided, asked about and recorded. It runs in
+        this process, so nothing confines it.
+        """
+        return self.registry.register(tool)
+
+    def offered(
+        self,
+        limit: int | None = None,
+        *,
+        tags: Iterable[str] = (),
+        tools: Iterable[str] = (),
+        keep: Iterable[str] = (),
+    ) -> Offer:
+        """The tools for a model: all that are trusted and usable, or those with a tag, or named.
+
+        Where there are more than `limit`, it has those of `keep`, then the program's own and the
+        nearest, and `tools_search`, by which the model finds the others.
+        """
+        from tongs.runtime.offering import Offer, chosen  # noqa: PLC0415 - for models only
+
+        found = chosen(self._offering(), limit=limit, tags=tags, tools=tools, keep=keep)
+        return Offer(self, self._offering(), found)
+
+    def search(self, query: str, limit: int = 5) -> list[Tool]:
+        """The tools that fit the words best."""
+        return [tool for _, tool in self._offering().search(query, limit)]
+
+    async def handle_openai(
+        self, tool_calls: Any, *, caller: Caller | None = None, approver: Approver | None = None
+    ) -> list[dict[str, Any]]:
+        """Carry out a model's calls; the messages that answer them, in their order.
+
+        Takes `tool_calls`, the message that has them, or the whole answer, as objects of the SDK or
+        plain dicts, of chat completions or of the responses API. Never raises for what is in them.
+        """
+        return await self._any_tool().handle_openai(tool_calls, caller=caller, approver=approver)
+
+    async def handle_anthropic(
+        self, blocks: Any, *, caller: Caller | None = None, approver: Approver | None = None
+    ) -> list[dict[str, Any]]:
+        """As `handle_openai`, for the content blocks of a message of Anthropic's."""
+        return await self._any_tool().handle_anthropic(blocks, caller=caller, approver=approver)
+
+    def handle_openai_sync(
+        self, tool_calls: Any, *, caller: Caller | None = None, approver: Approver | None = None
+    ) -> list[dict[str, Any]]:
+        """`handle_openai` for programs without an event loop: one call after the other."""
+        return self._any_tool().handle_openai_sync(tool_calls, caller=caller, approver=approver)
+
+    def handle_anthropic_sync(
+        self, blocks: Any, *, caller: Caller | None = None, approver: Approver | None = None
+    ) -> list[dict[str, Any]]:
+        return self._any_tool().handle_anthropic_sync(blocks, caller=caller, approver=approver)
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
         """Every definition of the scope, usable or not, by name and lookup order."""
@@ -193,6 +254,15 @@ class Runtime:
 
     async def run(self, call: ToolCall, door: Door) -> ToolResult:
         return await run(call, self._parts, door)
+
+    def refuse(self, call: ToolCall, error: ToolError) -> ToolResult:
+        """A call that is refused before any tool is looked for, recorded like every other."""
+        from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - calls only
+
+        def find(asked: ToolCall, scope: Scope) -> Tool:
+            raise error
+
+        return drive(run(call, replace(self._parts, find=find), self._door(BlockingWaiter(), None)))
 
     def validate(
         self, call: ToolCall, scope: Scope = Scope.ANY, *, preview: bool = False
@@ -259,6 +329,11 @@ class Runtime:
             return self.approving.approver(waiter)
         return approver
 
+    def _any_tool(self) -> Offer:
+        from tongs.runtime.offering import Offer  # noqa: PLC0415 - for models only
+
+        return Offer(self, self._offering(), None)
+
     def _preview(self, call: ToolCall, tool: Tool) -> str:
         world = self._bare_world(tool)
         return self._parts.executors[tool.executor].preview(tool, call.arguments, world)
@@ -280,6 +355,19 @@ def _readers(
     variant = f"{platform()}-{os.path.basename(shell)}-{code_stamp()}"
     cache = DefinitionCache(places.state, variant, ignored=not use_cache)
     return cache, Shapes(Documents(cache), platform(), shell, files)
+
+
+def _offering(registry: ToolRegistry, catalogue: Catalogue, prefix: str) -> Callable[[], Offering]:
+    made: list[Offering] = []
+
+    def get() -> Offering:
+        from tongs.runtime.offering import Offering  # noqa: PLC0415 - for models only
+
+        if not made:
+            made.append(Offering(registry, catalogue, prefix))
+        return made[0]
+
+    return get
 
 
 def _request(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import _thread  # the public module is one that a command line never needs
 import os
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from tongs.builtin import Builtins
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places
 from tongs.config.settings import CustomTools
 from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.permissions import Permissions
 from tongs.core.record import replace
@@ -24,6 +26,7 @@ from tongs.runtime.shapes import (
     MANIFEST,
     MANIFESTS,
     OF_FAMILY,
+    PYTHON,
     YAML,
     Shapes,
     listed,
@@ -36,6 +39,7 @@ from tongs.store.trust import TrustStore
 if TYPE_CHECKING:
     from tongs.runtime.bundle import Bundle
     from tongs.runtime.describing import Describer
+    from tongs.runtime.python_files import PythonFiles
 
 
 # Seconds for which nobody looks whether another file answers to a name by now.
@@ -53,6 +57,7 @@ class Catalogue:
         trust: TrustStore,
         cache: DefinitionCache,
         shapes: Shapes,
+        builtins: Builtins,
         *,
         custom_tools: CustomTools | None = None,
         loaded: Sequence[str] = (),
@@ -60,22 +65,29 @@ class Catalogue:
         self._places = places
         self._trust = trust
         self._shapes = shapes
+        self._builtins = builtins
         self._custom_tools = custom_tools or CustomTools()
         self._loaded = loaded
         self._cache = cache
         # The newest tool of each path, so that a running process compiles a definition once.
-        self._tools: dict[str, Tool] = {}
+        self._tools: dict[tuple[str, str], Tool] = {}
         # Where a name led a moment ago.
         self._recent: dict[tuple[str, Scope], tuple[float, Entry]] = {}
         # Each with the same tool as it is when its trust is known.
-        self._judged: dict[str, tuple[Tool, Tool]] = {}
+        self._judged: dict[tuple[str, str], tuple[Tool, Tool]] = {}
         # What the accepted tools of each of the project's folders consist of beside it.
         self._beside: dict[str, tuple[float, tuple[str, ...]]] = {}
         # Threads may look for tools at the same time.
         self._lock = _thread.RLock()
 
     def entries(self, scope: Scope = Scope.ANY) -> list[Entry]:
-        """Every definition of the scope, usable or not, sorted by name and lookup order."""
+        """Every definition of the scope, usable or not, sorted by name and lookup order.
+
+        What comes with Tongs is no definition, and is listed only where it is asked for.
+        """
+        if scope is Scope.BUILTIN:
+            tools = map(self._builtins.get, self._builtins.names())
+            return [shown(tool) for tool in tools if tool is not None]
         return [entry for entry in marked(self._all()) if scope.covers(entry.scope)]
 
     def find(self, name: str, scope: Scope = Scope.ANY) -> Tool:
@@ -98,6 +110,8 @@ class Catalogue:
                     if error.code is not ErrorCode.TOOL_NOT_FOUND:
                         raise
         everything = list(self._all())
+        if scope.covers(Scope.BUILTIN):
+            everything += self.entries(Scope.BUILTIN)
         # Models know executables by a prefix (seed 003); a tool whose own name has it comes first.
         for prefix in (self._custom_tools.prefix, "custom_tool_"):
             plain = name.removeprefix(prefix)
@@ -130,12 +144,13 @@ class Catalogue:
                 return entry
         # Elsewhere this name is a manifest's; in a tool folder it is a tool called `tool`.
         if os.path.basename(real) in MANIFESTS:
-            return self._given(os.path.dirname(real))
-        return self._given(os.path.abspath(path))
+            return next(self._given(os.path.dirname(real)))
+        return next(self._given(os.path.abspath(path)))
 
     def origin_of(self, entry: Entry) -> Origin:
         """Where an entry comes from, for loading it."""
-        return self._origin(entry.scope, entry.format, entry.family)
+        origin = self._origin(entry.scope, entry.format, entry.family)
+        return replace(origin, member=entry.member) if entry.member else origin
 
     def read(self, path: str) -> bytes:
         """The bytes of a file; ToolError if it cannot be read."""
@@ -147,17 +162,40 @@ class Catalogue:
         asked: Describer = shape.describer
         return asked
 
+    def python_files(self) -> PythonFiles:
+        """Who asks Python files which tools they have."""
+        shape: Any = self._shapes[PYTHON]
+        asked: PythonFiles = shape.files
+        return asked
+
     def bundle(self, tool: Tool) -> Bundle:
         """Everything that defines a tool, as it is now."""
         return self._shapes[tool.origin.format].bundle(tool)
 
     def load(self, path: str, origin: Origin, data: bytes | None = None) -> Tool:
         """The tool of a file, or of these bytes in its place; raises DefinitionInvalid."""
-        tool = self._shapes[origin.format].load(path, origin, data, self._tools.get(path))
-        self._tools[path] = tool
+        known = self._tools.get((path, origin.member))
+        tool = self._shapes[origin.format].load(path, origin, data, known)
+        self._tools[path, origin.member] = tool
         return tool
 
     def _found(self, name: str, scope: Scope) -> Tool:
+        """The tool of a name: a definition in a folder, or one that comes with Tongs."""
+        own = self._builtins.get(name) if scope.covers(Scope.BUILTIN) else None
+        if own is None:
+            return self._defined(name, scope)
+        if self._builtins.insists(name):
+            return own
+        try:
+            tool = self._defined(name, scope)
+        except ToolError as error:
+            if error.code is not ErrorCode.TOOL_NOT_FOUND:
+                raise
+            return own
+        # What nobody has accepted takes no name away from a tool that people rely on.
+        return tool if tool.trust.holds else own
+
+    def _defined(self, name: str, scope: Scope) -> Tool:
         """The tool itself is read anew each time; where its name leads, hardly ever changes."""
         now = time.monotonic()
         when, entry = self._recent.get((name, scope), (0.0, None))
@@ -170,6 +208,8 @@ class Catalogue:
         return self._usable(entry)
 
     def _usable(self, entry: Entry) -> Tool:
+        if entry.scope is Scope.BUILTIN and (own := self._builtins.get(entry.name)) is not None:
+            return own
         try:
             tool = self.load(entry.path, self.origin_of(entry))
         except DefinitionInvalid as invalid:
@@ -186,7 +226,8 @@ class Catalogue:
             return tool
         creation = self._trust.creation(tool.origin.path)
         creator = "" if creation is None else creation.creator
-        before = self._judged.get(tool.origin.path)
+        place = (tool.origin.path, tool.origin.member)
+        before = self._judged.get(place)
         known = before is not None and (before[1].trust, before[1].creator) == (state, creator)
         if known and before is not None and before[0] is tool:
             return before[1]  # the same object, by which others remember what they know of it
@@ -201,7 +242,7 @@ class Catalogue:
                 approval_reason=tool.approval_reason or f"created by {creator}",
                 permissions=tool.permissions or Permissions(),
             )
-        self._judged[tool.origin.path] = (tool, judged)
+        self._judged[place] = (tool, judged)
         return judged
 
     def confirm(self, tool: Tool) -> None:
@@ -268,15 +309,15 @@ class Catalogue:
             if os.path.isdir(path) and manifest_in(path) is None:
                 yield from self._folder(path, "tongs", Scope.LOCAL, name)
             else:
-                yield self._given(path)
+                yield from self._given(path)
 
-    def _given(self, path: str) -> Entry:
+    def _given(self, path: str) -> Iterator[Entry]:
         shape = shape_at(path)
         path = (manifest_in(path) or path) if shape == MANIFEST else path
         origin = self._origin(Scope.LOCAL, shape, "tongs")
         row = self._row(path, origin)
         trust = self._trust.state_of(path, row.get("digest", ""))
-        return self._entry(path, row, origin, trust)
+        yield from self._entries_of(path, row, origin, trust)
 
     def _origin(self, scope: Scope, shape: str, family: str) -> Origin:
         project = self._places.project if scope is Scope.LOCAL else None
@@ -284,9 +325,8 @@ class Catalogue:
             project = self._places.root  # named by hand, where there is no project around it
         return Origin(scope=scope, format=shape, family=family, project=project)
 
-    def _folder(
-        self, folder: str, family: str, scope: Scope, name: str | None = None
-    ) -> Iterator[Entry]:
+    def _rows(self, folder: str, family: str, scope: Scope) -> list[tuple[str, dict[str, Any]]]:
+        """What a listing shows of each file of a folder; OSError where it cannot be read."""
         shapes = [s for s in OF_FAMILY[family] if s != EXECUTABLE or self._custom_tools.enabled]
 
         def make(found: list[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -296,61 +336,57 @@ class Catalogue:
             return {**self._row(path, self._origin(scope, shape, family)), "shape": shape}
 
         with self._lock:
-            try:
-                rows = self._cache.rows(folder, lambda: listed(folder, shapes), make)
-            except OSError as error:
-                if name is None:
-                    unread = str(Problem(folder, f"cannot be read: {error.strerror}"))
-                    yield Entry(folder, scope=scope, family=family, path=folder, problems=(unread,))
-                return
+            return self._cache.rows(folder, lambda: listed(folder, shapes), make)
+
+    def _folder(
+        self, folder: str, family: str, scope: Scope, name: str | None = None
+    ) -> Iterator[Entry]:
+        try:
+            rows = self._rows(folder, family, scope)
+        except OSError as error:
+            if name is None:
+                unread = str(Problem(folder, f"cannot be read: {error.strerror}"))
+                yield Entry(folder, scope=scope, family=family, path=folder, problems=(unread,))
+            return
         present = {path for path, _ in rows}
         local = scope is Scope.LOCAL
         trust_of = self._trust.states_in(folder) if local and rows else _by_place
         if local:
-            parts = [
-                part
-                for path, row in rows
-                if row.get("parts") and trust_of(path, row.get("digest", "")).holds
-                for part in map(os.path.realpath, row["parts"])
-            ]
-            self._beside[folder] = (time.monotonic(), tuple(dict.fromkeys(parts)))
+            accepted = [row for path, row in rows if trust_of(path, row.get("digest", "")).holds]
+            self._beside[folder] = (time.monotonic(), _parts_beside(accepted))
         # User and global folders are trusted for their place, so the place must be the person's.
         distrust = None if local else why_not_own(folder)
         for path, row in rows:
-            if name is not None and row["name"] != name and not row.get("unknown"):
+            known = not row.get("unknown") and "members" not in row
+            if name is not None and row["name"] != name and known:
                 continue
             trust = trust_of(path, row.get("digest", ""))
-            entry = self._entry(path, row, self._origin(scope, row["shape"], family), trust)
-            if name is not None and entry.name != name:
-                continue
             problem = distrust or (None if local else _not_own(path, row["shape"]))
             if len(twins := _twins(path, present)) > 1:
                 files = " and ".join(os.path.basename(twin) for twin in sorted(twins))
                 problem = f"{path}: {files} define the same tool; keep one"
-            yield replace(entry, problems=(*entry.problems, problem)) if problem else entry
+            origin = self._origin(scope, row["shape"], family)
+            for entry in self._entries_of(path, row, origin, trust):
+                if name is None or entry.name == name:
+                    yield replace(entry, problems=(*entry.problems, problem)) if problem else entry
 
     def _row(self, path: str, origin: Origin) -> dict[str, Any]:
         """What a listing shows of a definition, as JSON for the cache."""
-        name = self._shapes[origin.format].name(path)
+        shape: Any = self._shapes[origin.format]
+        name = shape.name(path)
         try:
+            if origin.format == PYTHON:
+                return self._row_of_file(name, shape.all(path, origin))
             tool = self.load(path, origin)
         except DefinitionInvalid as invalid:
-            return {"name": name, "problems": [str(problem) for problem in invalid.problems]}
+            row = {"name": name, "problems": [str(problem) for problem in invalid.problems]}
+            if origin.format == PYTHON:
+                # What it imports may be there next time.
+                row |= {"unknown": True, "digest": digest_of(self.read(path))}
+            return row
         except ToolError as error:
             return {"name": name, "problems": [error.message]}
-        declared = tool.permissions
-        row = {
-            "name": tool.name,
-            "description": tool.description,
-            "tags": list(tool.tags),
-            "platforms": list(tool.platforms),
-            "level": tool.level.value,
-            "network": bool(declared.network)
-            if declared is not None
-            else not NETWORK_TAGS.isdisjoint(tool.tags),
-            "parameters": list(tool.input_schema["properties"]),
-            "digest": tool.origin.digest,
-        }
+        row = _row_of(tool)
         if tool.trust is Trust.UNTRUSTED and origin.format == EXECUTABLE:
             row["unknown"] = True
         if origin.format == YAML and (also := self._shapes.configs_of(tool)):
@@ -360,27 +396,75 @@ class Catalogue:
             row["parts"] = [path for path in tool.parts[1:] if not _is_in(path, tool.parts[0])]
         return row
 
-    def _entry(self, path: str, row: dict[str, Any], origin: Origin, trust: Trust) -> Entry:
+    def _row_of_file(self, name: str, tools: Sequence[Tool]) -> dict[str, Any]:
+        """A file of several tools: what is known of each, or that nothing is."""
+        row = {"name": name, "digest": tools[0].origin.digest}
+        if not tools[0].trust.holds:
+            return {**row, "unknown": True}
+        return {**row, "members": [{**_row_of(tool), "member": tool.name} for tool in tools]}
+
+    def _entries_of(
+        self, path: str, row: dict[str, Any], origin: Origin, trust: Trust
+    ) -> Iterator[Entry]:
         if row.get("unknown") and trust.holds:
             # It was not asked before; now it may be.
             self._cache.forget(os.path.dirname(path), os.path.basename(path))
             row = self._row(path, origin)
-        return Entry(
-            name=row["name"],
-            description=row.get("description", ""),
-            scope=origin.scope,
-            format=origin.format,
-            family=origin.family,
-            path=path,
-            tags=tuple(row.get("tags", ())),
-            platforms=tuple(row.get("platforms", ())),
-            level=row.get("level", Level.RUN.value),
-            network=row.get("network", False),
-            parameters=tuple(row.get("parameters", ())),
-            digest=row.get("digest", ""),
-            trust=trust,
-            problems=tuple(row.get("problems", ())),
-        )
+        for each in row.get("members") or (row,):
+            yield Entry(
+                name=each["name"],
+                description=each.get("description", ""),
+                scope=origin.scope,
+                format=origin.format,
+                family=origin.family,
+                path=path,
+                tags=tuple(each.get("tags", ())),
+                platforms=tuple(each.get("platforms", ())),
+                level=each.get("level", Level.RUN.value),
+                network=each.get("network", False),
+                parameters=tuple(each.get("parameters", ())),
+                digest=each.get("digest", ""),
+                trust=trust,
+                problems=tuple(each.get("problems", ())),
+                member=each.get("member", ""),
+            )
+
+
+def _row_of(tool: Tool) -> dict[str, Any]:
+    declared = tool.permissions
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "tags": list(tool.tags),
+        "platforms": list(tool.platforms),
+        "level": tool.level.value,
+        "network": bool(declared.network)
+        if declared is not None
+        else not NETWORK_TAGS.isdisjoint(tool.tags),
+        "parameters": list(tool.input_schema["properties"]),
+        "digest": tool.origin.digest,
+    }
+
+
+def shown(tool: Tool) -> Entry:
+    """What a listing tells of a tool that lies in no folder."""
+    network = tool.permissions is not None and bool(tool.permissions.network)
+    return Entry(
+        name=tool.name,
+        description=tool.description,
+        scope=tool.origin.scope,
+        format=tool.origin.format,
+        tags=tool.tags,
+        level=tool.level.value,
+        network=network or not NETWORK_TAGS.isdisjoint(tool.tags),
+        parameters=tuple(tool.input_schema["properties"]),
+    )
+
+
+def _parts_beside(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What tools consist of beside their folder, wherever links lead."""
+    parts = (part for row in rows for part in row.get("parts", ()))
+    return tuple(dict.fromkeys(map(os.path.realpath, parts)))
 
 
 def _by_place(path: str, digest: str) -> Trust:

@@ -193,6 +193,13 @@ class Definitions:
                 f"{entry.path} belongs to {entry.family}; Tongs only reads it",
                 hint="remove it with the program that owns it",
             )
+        others = [e.name for e in self.catalogue.entries() if e.path == entry.path != ""]
+        if len(others) > 1:
+            raise ToolError(
+                ErrorCode.INVALID_ARGUMENTS,
+                f"{entry.path} was not removed: it also defines {_others(others, entry.name)}",
+                hint="edit the file, or delete it yourself",
+            )
         self.audit.removed(entry.name, "user")
         with refusals_said(f"{entry.path} was not removed"):
             if entry.format == "manifest":
@@ -216,6 +223,10 @@ class Definitions:
             )
         if os.path.lexists(path) and not force:
             raise _exists(path)
+
+
+def _others(names: Sequence[str], name: str) -> str:
+    return ", ".join(other for other in names if other != name)
 
 
 def _taken(files: Sequence[NewFile]) -> str:

@@ -53,7 +53,7 @@ class Describer:
         """What it says of itself. Raises DefinitionInvalid with what went wrong."""
         key = f"{origin.digest}.description"
         kept = None if again else self.cache.get(key)
-        if kept is None or not _is_fresh(kept):
+        if kept is None or not is_fresh(kept):
             kept = self._asked(origin, data)
             self.cache.put(key, kept)
         if "problem" in kept:
@@ -64,10 +64,10 @@ class Describer:
         try:
             said = self.answer(origin, data, DESCRIPTION)
         except ToolError as error:
-            return {"problem": f"`description` could not be run: {error.message}", "when": _now()}
+            return {"problem": f"`description` could not be run: {error.message}", "when": now()}
         problem, description = read_description(said)
         if problem:
-            return {"problem": problem, "when": _now()}
+            return {"problem": problem, "when": now()}
         return {DESCRIPTION: description, CONFIG: self._config(origin, data)}
 
     def _config(self, origin: Origin, data: bytes) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Describer:
             path = session.write(os.path.basename(real), data) if copied else real
             environment = base_environment(self.host, session.scratch)
             command = Command((path, verb), environment, "/", stdin=b"{}", timeout=PATIENCE)
-            return drive(session.run(command, _ignore))
+            return drive(session.run(command, ignore))
         finally:
             session.close()
 
@@ -119,20 +119,20 @@ def read_description(said: Completed) -> tuple[str, Any]:
     return "", answer
 
 
-def _is_fresh(kept: Mapping[str, Any]) -> bool:
+def is_fresh(kept: Mapping[str, Any]) -> bool:
     if isinstance(kept.get(DESCRIPTION), dict):
         return True
     when = kept.get("when")
-    return isinstance(when, int | float) and 0 <= _now() - when < BELIEVED
+    return isinstance(when, int | float) and 0 <= now() - when < BELIEVED
 
 
 def has_timeout(answer: Any) -> bool:
     return isinstance(answer, dict) and isinstance(answer.get("timeout"), str | int | float)
 
 
-def _now() -> float:
+def now() -> float:
     return time.time()
 
 
-def _ignore(event: Event) -> None:
+def ignore(event: Event) -> None:
     """Nobody watches this."""

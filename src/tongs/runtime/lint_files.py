@@ -25,12 +25,12 @@ from tongs.core.errors import DefinitionInvalid, Problem, ToolError
 from tongs.core.record import dataclass, field, replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin
-from tongs.formats import executable, manifest, yaml, yaml_parameters
+from tongs.formats import executable, manifest, python_file, yaml, yaml_parameters
 from tongs.formats.yaml_steps import Host
 from tongs.registry import Entry
 from tongs.runtime.bundle import bundle
 from tongs.runtime.catalogue import Catalogue
-from tongs.runtime.shapes import EXECUTABLE, MANIFEST, MANIFESTS
+from tongs.runtime.shapes import EXECUTABLE, MANIFEST, MANIFESTS, PYTHON
 from tongs.runtime.wiring import default_shell, platform
 from tongs.schema.check_document import check_document
 from tongs.schema.document import MAX_BYTES, Document, parse, parse_config
@@ -89,6 +89,8 @@ class Linter:
         try:
             if entry.format == EXECUTABLE:
                 return Found(entry, self._executable(entry, project))
+            if entry.format == PYTHON:
+                return Found(entry, self._python(entry, project))
             data = self._catalogue.read(entry.path) if data is None else data
             document = parse(data, entry.path)
         except ToolError as error:
@@ -139,6 +141,19 @@ class Linter:
             described.description,
             lambda: executable.load(described, origin, data, describer.settings),
         )
+
+    def _python(self, entry: Entry, project: str) -> list[Problem]:
+        """It is imported once it is trusted; its tools are told as those of an executable are."""
+        data = self._catalogue.read(entry.path)
+        files = self._catalogue.python_files()
+        origin = replace(self._origin(entry, project), digest=digest_of(data))
+        if not files.trust(origin).holds:
+            return [not_asked(entry.path)]
+        try:
+            python_file.load(files.described(origin, data), origin, data)
+        except DefinitionInvalid as invalid:
+            return refused(invalid)
+        return []
 
     def _origin(self, entry: Entry, project: str) -> Origin:
         local = entry.scope is Scope.LOCAL

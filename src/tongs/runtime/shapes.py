@@ -1,4 +1,4 @@
-"""The three shapes a definition can have in a tool folder: how each is found, read and pinned."""
+"""The shapes a definition can have in a tool folder: how each is found, read and pinned."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
 from tongs.core.digest import digest_of
-from tongs.core.errors import DefinitionInvalid
+from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.core.record import dataclass, replace
 from tongs.core.tool import Origin, Tool
 from tongs.runtime.documents import Documents
@@ -17,15 +17,17 @@ from tongs.runtime.documents import Documents
 if TYPE_CHECKING:
     from tongs.runtime.bundle import Bundle
     from tongs.runtime.describing import Describer
+    from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.settings_files import SettingsFiles
 
-YAML, EXECUTABLE, MANIFEST = "yaml", "exec", "manifest"
+YAML, EXECUTABLE, MANIFEST, PYTHON = "yaml", "exec", "manifest", "python"
 ENDINGS = (".yaml", ".yml")
 MANIFESTS = ("tool.yml", "tool.yaml")
+SOURCE = ".py"
 
 # Which shapes the folders of a family hold.
 OF_FAMILY = {
-    "tongs": (YAML, EXECUTABLE, MANIFEST),
+    "tongs": (YAML, EXECUTABLE, MANIFEST, PYTHON),
     "cycod": (YAML,),
     "kodelet": (EXECUTABLE,),
     "glee": (MANIFEST,),
@@ -58,7 +60,7 @@ def shape_at(path: str) -> str:
     with suppress(OSError):
         if os.stat(path).st_mode & 0o111:
             return EXECUTABLE
-    return YAML
+    return PYTHON if path.endswith(SOURCE) else YAML
 
 
 def manifest_in(folder: str) -> str | None:
@@ -78,8 +80,12 @@ def _shaped(
         return name, MANIFEST, _tree_stamp(entry.path)
     if entry.name.endswith(ENDINGS):
         return (entry.name, YAML, _stamp(facts)) if YAML in shapes else None
-    if EXECUTABLE in shapes and stat.S_ISREG(facts.st_mode) and facts.st_mode & 0o111:
-        return entry.name, EXECUTABLE, _stamp(facts)
+    if not stat.S_ISREG(facts.st_mode):
+        return None
+    if facts.st_mode & 0o111:
+        return (entry.name, EXECUTABLE, _stamp(facts)) if EXECUTABLE in shapes else None
+    if entry.name.endswith(SOURCE) and PYTHON in shapes:
+        return entry.name, PYTHON, _stamp(facts)
     return None
 
 
@@ -145,6 +151,7 @@ class Shapes(dict[str, "Shape"]):
         self._documents = documents
         self._settings = settings
         self._describer: Callable[[], Describer] | None = None
+        self._python_files: Callable[[], PythonFiles] | None = None
         self._parallel: Callable[[], bool] = lambda: False
 
     def read(self, path: str) -> bytes:
@@ -156,13 +163,17 @@ class Shapes(dict[str, "Shape"]):
         return self._settings.paths(tool.plan.configs) if tool.plan.configs else []
 
     def ask_executables(
-        self, describer: Callable[[], Describer], parallel: Callable[[], bool]
+        self,
+        describer: Callable[[], Describer],
+        python_files: Callable[[], PythonFiles],
+        parallel: Callable[[], bool],
     ) -> None:
-        """Say who runs `description`; it is made when there is an executable to ask.
+        """Say who runs `description`, and who imports Python files; made when there is one to ask.
 
         `parallel` tells whether several threads may start processes.
         """
         self._describer = describer
+        self._python_files = python_files
         self._parallel = parallel
 
     def together(
@@ -185,6 +196,8 @@ class Shapes(dict[str, "Shape"]):
             made: Shape = ExecutableShape(self._documents, self._describer())
         elif key == MANIFEST:
             made = ManifestShape(self._documents)
+        elif key == PYTHON and self._python_files is not None:
+            made = PythonShape(self._documents, self._python_files())
         else:
             raise KeyError(key)
         self[key] = made
@@ -307,6 +320,45 @@ class ExecutableShape:
         return bundle
 
 
+@dataclass(frozen=True, slots=True)
+class PythonShape:
+    """A Python tool file. It may define several tools: `Origin.member` says which one is meant."""
+
+    documents: Documents
+    files: PythonFiles
+
+    def name(self, path: str) -> str:
+        return os.path.splitext(os.path.basename(path))[0]
+
+    def load(
+        self, path: str, origin: Origin, data: bytes | None = None, known: Tool | None = None
+    ) -> Tool:
+        tools = self.all(path, origin, data, known)
+        named = [tool for tool in tools if tool.name == origin.member]
+        if origin.member and not named and tools[0].trust.holds:
+            gone = f"it defines no tool `{origin.member}` any more"
+            raise DefinitionInvalid([Problem(path, gone)])
+        return named[0] if named else tools[0]
+
+    def all(
+        self, path: str, origin: Origin, data: bytes | None = None, known: Tool | None = None
+    ) -> list[Tool]:
+        """Every tool of the file; before it is trusted, all that is known is the file's name."""
+        from tongs.formats import python_file  # noqa: PLC0415 - Python files only
+
+        data = self.documents.read(path) if data is None else data
+        located = replace(origin, digest=digest_of(data), path=path, format=PYTHON)
+        trust = self.files.trust(located)
+        if known is not None and known.origin == located and known.trust.holds == trust.holds:
+            return [known]
+        if not trust.holds:
+            return [python_file.unknown(origin.member or self.name(path), located, data)]
+        return python_file.load(self.files.described(located, data), located, data)
+
+    def bundle(self, tool: Tool) -> Bundle:
+        return _single(self.documents, tool)
+
+
 def _single(documents: Documents, tool: Tool, data: bytes | None = None) -> Bundle:
     from tongs.runtime.bundle import Bundle  # noqa: PLC0415 - where something is accepted
 
@@ -319,9 +371,11 @@ __all__ = [
     "EXECUTABLE",
     "MANIFEST",
     "OF_FAMILY",
+    "PYTHON",
     "YAML",
     "ExecutableShape",
     "ManifestShape",
+    "PythonShape",
     "Shape",
     "Shapes",
     "YamlShape",

@@ -20,12 +20,17 @@ from tongs.core.tool import Tool, Trust
 from tongs.registry import Entry
 from tongs.runtime.explaining import Explanation, explained
 from tongs.runtime.probing import State, Step, Stopped, configured, first_line, probed
-from tongs.runtime.shapes import ENDINGS, EXECUTABLE, MANIFEST
+from tongs.runtime.shapes import ENDINGS, EXECUTABLE, MANIFEST, PYTHON
 
 if TYPE_CHECKING:
     from tongs.runtime import Runtime
 
-SHAPES = {"yaml": "a YAML file", EXECUTABLE: "an executable", MANIFEST: "a manifest"}
+SHAPES = {
+    "yaml": "a YAML file",
+    EXECUTABLE: "an executable",
+    MANIFEST: "a manifest",
+    PYTHON: "a Python file",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Validating:
             yield self._found(entry)
             if entry.format == EXECUTABLE:
                 tool = yield from self._executable(entry)
+            elif entry.format == PYTHON:
+                tool = yield from self._python(entry)
             else:
                 tool = yield from self._file(entry)
         except Stopped as stopped:
@@ -108,14 +115,7 @@ class Validating:
             catalogue.origin_of(entry), path=entry.path, digest=digest_of(data), format=EXECUTABLE
         )
         if not catalogue.trust_of(origin).holds and not self.may_run(entry.path):
-            raise Stopped(
-                Step(
-                    "probe",
-                    State.FAIL,
-                    "it was not run, since nobody has accepted it yet",
-                    hint=f"read it, then add --yes, or: tongs trust {entry.path}",
-                )
-            )
+            raise Stopped(_not_run(f"read it, then add --yes, or: tongs trust {entry.path}"))
         description = yield from probed(describer, origin, data)
         config = yield from configured(describer, origin, data)
         described = executable.Described(description, config)
@@ -123,6 +123,22 @@ class Validating:
             lambda: executable.load(described, origin, data, describer.settings), "schema"
         )
         yield Step("schema", State.OK, "the description fits the schema `description`")
+        yield _defined(tool)
+        return tool
+
+    def _python(self, entry: Entry) -> Generator[Step, None, Tool]:
+        """A Python file is imported to tell its tools, if it may be."""
+        catalogue = self.runtime.definitions.catalogue
+        try:
+            data = catalogue.read(entry.path)
+        except ToolError as error:
+            raise Stopped(Step("reads", State.FAIL, error.message)) from None
+        yield Step("reads", State.OK, f"{len(data)} bytes")
+        origin = catalogue.origin_of(entry)
+        located = replace(origin, path=entry.path, digest=digest_of(data))
+        if not catalogue.trust_of(located).holds:
+            raise Stopped(_not_run(f"read it, then: tongs trust {entry.path}"))
+        tool = self._loaded(lambda: catalogue.load(entry.path, origin, data))
         yield _defined(tool)
         return tool
 
@@ -227,6 +243,11 @@ def _problems(name: str, problems: Sequence[Problem]) -> Step:
         lines += [f"hint: {line}" for line in problem.hint.splitlines()]
     number = len(problems)
     return Step(name, State.FAIL, "1 problem" if number == 1 else f"{number} problems", (*lines,))
+
+
+def _not_run(hint: str) -> Step:
+    text = "it was not run, since nobody has accepted it yet"
+    return Step("probe", State.FAIL, text, hint=hint)
 
 
 def _defined(tool: Tool) -> Step:

@@ -33,7 +33,9 @@ from tongs.store.log import Log
 
 if TYPE_CHECKING:
     from tongs.runtime.describing import Describer
+    from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
+    from tongs.runtime.shapes import Shapes
 
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
@@ -152,6 +154,20 @@ class Wiring:
 
         return Spool(os.path.join(self._places.state, "spool"))
 
+    def ask(
+        self,
+        shapes: Shapes,
+        cache: DefinitionCache,
+        sandbox: ChosenSandbox,
+        trust: Callable[[Origin], Trust],
+    ) -> None:
+        """Say who asks what has to be run to say what it is."""
+        shapes.ask_executables(
+            lambda: self.describer(cache, sandbox, trust),
+            lambda: self.python_files(cache, sandbox, trust),
+            lambda: sandbox.parallel,
+        )
+
     def describer(
         self, cache: DefinitionCache, sandbox: Sandbox, trust: Callable[[Origin], Trust]
     ) -> Describer:
@@ -162,6 +178,14 @@ class Wiring:
         custom = self._settings.custom_tools
         defaults = Defaults(custom.timeout, custom.max_output_size)
         return Describer(cache, lambda: sandbox, trust, self._host, defaults)
+
+    def python_files(
+        self, cache: DefinitionCache, sandbox: Sandbox, trust: Callable[[Origin], Trust]
+    ) -> PythonFiles:
+        """Asks Python tool files what they define."""
+        from tongs.runtime.python_files import PythonFiles  # noqa: PLC0415 - Python files only
+
+        return PythonFiles(cache, lambda: sandbox, trust, self._host)
 
     def requirements(self, sandbox: Sandbox) -> Requirements:
         from tongs.runtime.requirements import Requirements  # noqa: PLC0415 - few tools have any

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import select
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 
-from tongs.core.annotations import TYPE_CHECKING, TypeVar
+from tongs.core.annotations import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
@@ -36,6 +36,26 @@ class BlockingWaiter:
 
     async def blocking(self, work: Callable[[], T]) -> T:
         return work()
+
+    async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
+        """In an event loop that is made for it: nobody can tell whether it will need one."""
+        import asyncio  # noqa: PLC0415 - as long as nothing is awaited, nobody pays for it
+
+        from tongs.core.errors import ErrorCode, ToolError  # noqa: PLC0415 - as above
+
+        work_here = _within(work, timeout)
+        try:
+            return asyncio.run(work_here)
+        except RuntimeError:
+            if asyncio._get_running_loop() is None:  # noqa: SLF001 - the public one raises
+                raise
+            work_here.close()
+            _close(work)
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                "it needs an event loop, and the one of this thread is busy with this very call",
+                hint="await rt.call(…) instead of rt.call_sync(…)",
+            ) from None
 
 
 class LoopWaiter:
@@ -68,6 +88,55 @@ class LoopWaiter:
         import asyncio  # noqa: PLC0415 - as above
 
         return await asyncio.to_thread(work)
+
+    async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
+        return await _within(work, timeout)
+
+
+def _close(work: object) -> None:
+    """Nobody will await it, and it shall not complain about that."""
+    close = getattr(work, "close", None)
+    if close is not None:
+        close()
+
+
+async def _within(work: Awaitable[T], timeout: float | None) -> T:
+    if timeout is None:
+        return await work
+    first: Any = None
+    if isinstance(work, Coroutine):
+        # Most never wait, and a timer costs more than they do.
+        try:
+            first = work.send(None)
+        except StopIteration as finished:
+            return finished.value  # type: ignore[no-any-return]  # typed by the coroutine
+    from asyncio import timeout as limit  # noqa: PLC0415 - whoever is here has it loaded
+
+    async with limit(timeout):
+        return await (_Rest(work, first) if isinstance(work, Coroutine) else work)
+
+
+class _Rest:
+    """What is left of a coroutine that has begun, and waits for `first`."""
+
+    def __init__(self, work: Coroutine[Any, Any, Any], first: Any) -> None:
+        self._work = work
+        self._first = first
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        waits = self._first
+        step: tuple[Callable[[Any], Any], Any]
+        while True:
+            try:
+                sent = yield waits
+            except BaseException as error:  # noqa: BLE001 - thrown in by the loop, for the coroutine
+                step = self._work.throw, error
+            else:
+                step = self._work.send, sent
+            try:
+                waits = step[0](step[1])
+            except StopIteration as finished:
+                return finished.value
 
 
 def poll(watched: Sequence[tuple[int, int]], timeout: float | None) -> list[tuple[int, int]]:

@@ -98,7 +98,7 @@ def code_stamp() -> str:
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     newest = 0
-    for part in ("formats", "schema", "template"):
+    for part in ("formats", "library", "schema", "template"):
         with os.scandir(os.path.join(package, part)) as files:
             stamps = [file.stat().st_mtime_ns for file in files if file.name.endswith(".py")]
         newest = max(newest, *stamps)

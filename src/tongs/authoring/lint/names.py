@@ -9,14 +9,9 @@ from tongs.authoring.lint.rules import RULES
 from tongs.authoring.lint.view import Definition
 from tongs.core.errors import Problem
 from tongs.core.scope import SEARCH_ORDER
-from tongs.registry import Entry, marked
+from tongs.registry import RESERVED, Entry, marked
 from tongs.schema.document import Document
 from tongs.schema.nearest import nearest
-
-# Built-in tools whose name no definition takes over.
-RESERVED = frozenset(
-    "read_file write_file list_directory delete_file move_file shell run_code".split()
-)
 
 
 def check_names(entries: Sequence[Entry], documents: Mapping[str, Document]) -> Iterator[Problem]:

@@ -138,8 +138,8 @@ SHAPE_RULES = (
     Rule(
         "not-asked",
         _NOTE,
-        "an executable that is not trusted, and so was not looked into",
-        "only its `description` says what it is, and to run that is to run its code",
+        "an executable or a Python file that is not trusted, and so was not looked into",
+        "only it can say what it is, and to ask it is to run its code",
         "read it, then `tongs trust` it, and lint again",
     ),
     Rule(

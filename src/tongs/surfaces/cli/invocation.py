@@ -74,8 +74,8 @@ class Invocation:
         from tongs.runtime import Runtime
 
         runtime = Runtime.open(
-            auto_approve=_listed(options.auto_approve),
-            auto_deny=_listed(options.auto_deny),
+            auto_approve=listed(options.auto_approve),
+            auto_deny=listed(options.auto_deny),
             profile=options.profile,
             load_tools=(*options.load_tool, *options.load_tools),
             use_cache=not options.no_cache,
@@ -89,6 +89,6 @@ class Invocation:
         return runtime
 
 
-def _listed(values: list[str]) -> tuple[str, ...]:
+def listed(values: list[str]) -> tuple[str, ...]:
     """`a,b` and `a` `b` are the same list."""
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())

@@ -22,6 +22,7 @@ _HEADER = ("NAME", "SCOPE", "KIND", "MAY", "DESCRIPTION")
 
 def options(parser: Parser) -> None:
     add_scope_options(parser, default="any")
+    parser.add_argument("--builtin", dest="scope", action="store_const", const="builtin")
     parser.add_argument("--contains", metavar="TEXT")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--watch", action="store_true")

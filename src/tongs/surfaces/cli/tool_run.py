@@ -113,8 +113,8 @@ def _found(invocation: Invocation) -> Tool | None:
 
 
 def _is_known(tool: Tool) -> bool:
-    """Whether anybody knows what its arguments mean: an executable that is trusted says so."""
-    return tool.trust.holds or tool.origin.format != "exec"
+    """Whether anybody knows what its arguments mean: a program that is trusted says so."""
+    return tool.trust.holds or tool.origin.format not in ("exec", "python")
 
 
 def _request(invocation: Invocation, arguments: dict[str, Any]) -> ToolCall:

@@ -69,7 +69,7 @@ def _all(invocation: Invocation, trying: Trying) -> tuple[list[Tried], list[str]
     without: list[str] = []
     for tool in _tools(invocation, trying, tried):
         # An untrusted executable was not even asked for its examples.
-        told = tool.examples or tool.origin.format == "exec"
+        told = tool.examples or tool.origin.format in ("exec", "python")
         refused = told and not tool.trust.holds
         done = [trying.refused(tool)] if refused else list(trying.examples(tool))
         tried += done

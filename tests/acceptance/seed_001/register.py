@@ -1,0 +1,4 @@
+from tongs import ToolRegistry
+
+registry = ToolRegistry()
+registry.register(MyTool())

@@ -1,0 +1,161 @@
+"""Functions of the program itself, through the whole pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tongs import ErrorCode, Runtime, Tool, ToolError, ToolRegistry, tool
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Project
+
+
+@tool
+def thread() -> int:
+    """Which thread runs it."""
+    return threading.get_ident()
+
+
+@tool(blocking=True)
+def patient() -> int:
+    """Which thread runs it."""
+    return threading.get_ident()
+
+
+@tool
+async def waiting(seconds: float) -> str:
+    """Wait."""
+    await asyncio.sleep(seconds)
+    return "waited"
+
+
+@tool(timeout=0.05)
+async def endless() -> None:
+    """Wait for ever."""
+    await asyncio.Event().wait()
+
+
+@tool
+def leaving() -> None:
+    """Try to end the program."""
+    sys.exit(3)
+
+
+@tool
+async def impatient() -> None:
+    """Give up by itself."""
+    raise TimeoutError("the server is slow")
+
+
+@pytest.fixture
+def runtime(project: Project) -> Runtime:
+    tools = [thread, patient, waiting, endless, leaving, impatient]
+    return project.runtime(auto_approve=["*"], tools=tools)
+
+
+def test_sync_function_runs_where_it_is_called(runtime: Runtime) -> None:
+    assert runtime.call_sync("thread").value == threading.get_ident()
+    assert runtime.call_sync("patient").value == threading.get_ident()
+    assert asyncio.run(runtime.call("thread")).value == threading.get_ident()
+
+
+def test_function_that_blocks_leaves_the_event_loop_alone(runtime: Runtime) -> None:
+    assert asyncio.run(runtime.call("patient")).value != threading.get_ident()
+
+
+def test_async_function_is_awaited_with_a_loop_and_without(runtime: Runtime) -> None:
+    assert runtime.call_sync("waiting", seconds=0.001).output == "waited"
+    assert asyncio.run(runtime.call("waiting", seconds=0.001)).output == "waited"
+
+
+def test_async_function_in_a_sync_call_inside_a_loop_says_what_to_do(runtime: Runtime) -> None:
+    async def main() -> Any:
+        return runtime.call_sync("waiting", seconds=0.001)
+
+    error = asyncio.run(main()).error
+
+    assert error.code is ErrorCode.EXECUTION_ERROR
+    assert "await" in error.hint
+
+
+def test_async_function_is_stopped_in_time(runtime: Runtime) -> None:
+    results = [runtime.call_sync("endless"), asyncio.run(runtime.call("endless"))]
+
+    assert [result.error.code for result in results if result.error] == [ErrorCode.TIMEOUT] * 2
+
+
+def test_timeout_of_the_functions_own_is_its_error(runtime: Runtime) -> None:
+    error = runtime.call_sync("impatient").error
+
+    assert error is not None
+    assert error.message == "impatient raised TimeoutError: the server is slow"
+
+
+def test_function_cannot_end_the_program(runtime: Runtime) -> None:
+    error = runtime.call_sync("leaving").error
+
+    assert error is not None
+    assert "sys.exit(3)" in error.message
+
+
+def test_result_says_that_nothing_was_enforced(runtime: Runtime) -> None:
+    for name in ("thread", "leaving"):
+        metadata = runtime.call_sync(name).metadata
+
+        assert metadata["enforced"] == []
+        assert {"network", "fs.read", "fs.write"} <= set(metadata["notEnforced"])
+
+
+def test_call_is_recorded_and_denied_like_any_other(project: Project) -> None:
+    runtime = project.runtime(tools=[thread], auto_deny=["thread"])
+
+    error = runtime.call_sync("thread").error
+
+    assert error is not None
+    assert error.code is ErrorCode.DENIED
+    assert "name=thread" in project.audit()
+
+
+def test_tool_without_a_function_says_so(project: Project) -> None:
+    runtime = project.runtime(auto_approve=["*"], tools=[Tool("empty")])
+
+    error = runtime.call_sync("empty").error
+
+    assert error is not None
+    assert error.code is ErrorCode.INVALID_DEFINITION
+
+
+def test_cancelled_call_cancels_the_function(runtime: Runtime) -> None:
+    async def main() -> None:
+        call = asyncio.ensure_future(runtime.call("waiting", seconds=60))
+        await asyncio.sleep(0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    asyncio.run(main())
+
+
+def test_sync_call_starts_no_thread(runtime: Runtime) -> None:
+    before = os.listdir("/proc/self/task")
+
+    runtime.call_sync("thread")
+
+    assert os.listdir("/proc/self/task") == before
+
+
+@pytest.mark.parametrize("wrong", [5, len, "name"])
+def test_only_tools_are_registered(wrong: Any) -> None:
+    with pytest.raises(ToolError, match="is no tool"):
+        ToolRegistry().register(wrong)
+
+
+def test_qualified_name_of_a_registered_tool_works(runtime: Runtime) -> None:
+    assert runtime.find("python:thread").name == "thread"
+    assert runtime.call_sync("thred").error.details["nearest"][0] == "thread"  # type: ignore[union-attr]
