@@ -150,7 +150,9 @@ async def approve(
             hint=_how_to_approve(call, tool),
         )
     if response.approved and response.modified_args is not None:
-        edited = _restored(response.modified_args, request.args, call.arguments)
+        edited: Mapping[str, Any] = response.modified_args
+        if door.redactor is not None:
+            edited = _restored(edited, request.args, call.arguments)
         call = replace(call, arguments=parts.validate(tool, edited))
         decide(call, tool, parts)
     parts.audit.answered(_recorded(call, door), tool, response)
@@ -254,8 +256,8 @@ def _recorded(call: ToolCall, door: Door) -> ToolCall:
 
 def _restored(edited: Any, shown: Any, given: Any) -> Any:
     """Edited arguments with the value that was given wherever its redacted form was left alone."""
-    if edited == shown:
-        return given
+    if isinstance(edited, str):
+        return given if edited == shown else edited
     if isinstance(edited, Mapping) and isinstance(shown, Mapping):
         return {
             key: _restored(value, shown[key], given[key])

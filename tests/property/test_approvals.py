@@ -25,7 +25,7 @@ from tongs.core.call import ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.driving import drive
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Context, OwnWalls, Place, World
+from tongs.core.execution import Context, Place, World
 from tongs.core.parts import Allowance, Door, Parts
 from tongs.core.permissions import Limits, Permissions
 from tongs.core.result import ToolResult
@@ -219,10 +219,11 @@ def test_edited_arguments_never_skip_validation_or_rules(edited: dict[str, Any])
         decide=decided,
         allow=lambda call, tool: Allowance(Permissions(), Limits(), None, {}, {}),
         executors={"seen": executor},
-        sandbox=OwnWalls(()),
+        sandbox=None,  # type: ignore[arg-type]  # the executor starts no process
         audit=Silent(),  # type: ignore[arg-type]  # nothing is kept
         world=lambda tool, allowance: place,
-        unexpected=lambda error: ToolError(ErrorCode.INTERNAL_ERROR, repr(error)),
+        unexpected=lambda error, redact: ToolError(ErrorCode.INTERNAL_ERROR, repr(error)),
+        reveal=None,  # type: ignore[arg-type]  # the tool has no secrets
     )
 
     async def edit(request: ApprovalRequest) -> ApprovalResponse:
