@@ -148,6 +148,7 @@ async def execute(
             waiter=door.waiter,
             permissions=allowance.permissions,
             private_hosts=allowance.private_hosts,
+            jobs=parts.jobs,
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)

@@ -15,7 +15,13 @@ from tongs.core.tool import Origin, Tool
 from tongs.registry import RESERVED
 
 # Name -> module below `tongs.builtin`, in the order of a listing.
-MODULES: dict[str, str] = {}
+MODULES: dict[str, str] = {
+    "shell": "code",
+    "run_code": "code",
+    "job_status": "jobs",
+    "job_output": "jobs",
+    "job_stop": "jobs",
+}
 
 # Names of seed 001 for tools of seed 002.
 ALIASES: dict[str, str] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from tongs.core.jobs import Jobs, NoJobs
 from tongs.core.permissions import Limits, Permissions, covered
 from tongs.core.record import dataclass, field
 
@@ -282,6 +283,8 @@ class Context:
     private_hosts: tuple[str, ...] = ()
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
+    # What this session has running in the background.
+    jobs: Jobs = field(default_factory=NoJobs)
 
 
 class OwnWalls:

@@ -10,6 +10,7 @@ from tongs.core.call import ToolCall
 from tongs.core.decision import Verdict
 from tongs.core.errors import ToolError
 from tongs.core.execution import Executor, Observer, Sandbox, Waiter, World
+from tongs.core.jobs import Jobs, NoJobs
 from tongs.core.permissions import Bound, Limits, Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.result import ToolResult
@@ -107,6 +108,7 @@ class Parts:
     # Raises ToolError where something is not installed that the tool requires.
     require: Callable[[Tool, Waiter], Awaitable[None]] = _nothing_required
     memory: Memory = field(default_factory=Forgetful)
+    jobs: Jobs = field(default_factory=NoJobs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tongs.core.annotations import TYPE_CHECKING
 if TYPE_CHECKING:
     from tongs.core.execution import Executor
 
-KEYS = ("process", "script", "steps", "executable", "command", "http", "python", "builtin")
+KEYS = ("process", "script", "steps", "executable", "command", "http", "python", "builtin", "code")
 
 
 class Executors(Mapping[str, "Executor"]):

@@ -7,14 +7,17 @@ nothing else objects to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from tongs.core.annotations import Any, Protocol
+from tongs.core.annotations import Any, Protocol, TypeAlias
 from tongs.core.call import CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode
 from tongs.core.record import dataclass
+from tongs.core.scope import Scope
 from tongs.core.tool import Level, Tool, Trust
+
+Stands: TypeAlias = Callable[[ToolCall, Tool], bool]
 
 _LEVELS = {level.value: level for level in Level}
 _SELECTED_LEVELS = {f"tool:{level.value}": level for level in Level}
@@ -172,6 +175,20 @@ class CoveredByOuterCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Automatic:
+    """A tool that comes with Tongs and needs nobody's answer, as long as its walls stand."""
+
+    stands: Stands
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        if tool.origin.scope is not Scope.BUILTIN or call.caller.kind is CallerKind.TOOL:
+            return None
+        if not _says(tool.automatic, call.arguments) or not self.stands(call, tool):
+            return None
+        return Verdict(Decision.ALLOW, "built-in", f"{tool.name} runs without asking here")
+
+
+@dataclass(frozen=True, slots=True)
 class RuleEngine:
     """All rules of a runtime."""
 
@@ -185,8 +202,13 @@ class RuleEngine:
 
 
 def default_rules(
-    approve: Iterable[str], deny: Iterable[str], further: Iterable[Rule] = ()
+    approve: Iterable[str],
+    deny: Iterable[str],
+    further: Iterable[Rule] = (),
+    *,
+    stands: Stands = lambda call, tool: False,
 ) -> RuleEngine:
+    """`stands` says whether the walls that a call would get are those it relies on."""
     approved = selectors(approve)
     return RuleEngine(
         (
@@ -197,6 +219,7 @@ def default_rules(
             AutoApprove(approved),
             TypedByPerson(),
             CoveredByOuterCall(),
+            Automatic(stands),
             *further,
         )
     )
@@ -206,7 +229,7 @@ def _ask(tool: Tool) -> Verdict:
     return Verdict(
         Decision.ASK,
         f"level {tool.level}",
-        f"it is {_claims(tool)}, which nothing allows without asking",
+        tool.approval_reason or f"it is {_claims(tool)}, which nothing allows without asking",
     )
 
 
@@ -217,5 +240,8 @@ def _claims(tool: Tool) -> str:
 
 
 def _requires_approval(tool: Tool, arguments: Mapping[str, Any]) -> bool:
-    wanted = tool.requires_approval
-    return wanted if isinstance(wanted, bool) else bool(wanted(arguments))
+    return _says(tool.requires_approval, arguments)
+
+
+def _says(answer: bool | Callable[[Mapping[str, Any]], bool], arguments: Mapping[str, Any]) -> bool:
+    return answer if isinstance(answer, bool) else bool(answer(arguments))

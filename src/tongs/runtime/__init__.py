@@ -24,11 +24,12 @@ from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.pipeline import run
-from tongs.policy.rules import Rule, default_rules
+from tongs.policy.rules import Rule, RuleEngine, Stands, default_rules
 from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
+from tongs.runtime.session_jobs import SessionJobs
 from tongs.runtime.settings_files import SettingsFiles
 from tongs.runtime.shapes import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
@@ -82,9 +83,8 @@ class Runtime:
         come after those of the config files. `single_thread` promises that this process has one
         thread and keeps to it, so that processes can be started without a fork server. Without
         `use_cache` every definition is read, and every executable asked, anew. `secrets` gives the
-        value of a declared secret instead of the environment. Raises
-        DefinitionInvalid if a config file cannot be used, ToolError if the working directory is
-        gone.
+        value of a declared secret instead of the environment. Raises DefinitionInvalid if a config
+        file cannot be used, ToolError if the working directory is gone.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
@@ -109,15 +109,15 @@ class Runtime:
         )
         registry = ToolRegistry(catalogue.find)
         audit = AuditLog(_audit_files(places), lambda message: log.write("warning", message))
-        engine = default_rules(
-            (*settings.auto_approve, *auto_approve), (*settings.auto_deny, *auto_deny), rules
-        )
         wiring = Wiring(places, settings, host, registry, log, secrets or host.get)
         sandbox = wiring.sandbox(single_thread=single_thread)
+        engine = _engine(settings, auto_approve, auto_deny, rules, wiring.stands(sandbox))
         shapes.ask_executables(
             lambda: wiring.describer(cache, sandbox, catalogue.trust_of), lambda: sandbox.parallel
         )
-        parts = replace(wiring.parts(engine.decide, sandbox, audit), confirm=catalogue.confirm)
+        jobs = SessionJobs(threads=not single_thread)
+        parts = wiring.parts(engine.decide, sandbox, audit)
+        parts = replace(parts, confirm=catalogue.confirm, jobs=jobs)
         definitions = Definitions(places, catalogue, trust, audit)
         return Runtime(
             places, settings, registry, definitions, files, audit, log, parts, catalogue, approver
@@ -143,12 +143,16 @@ class Runtime:
         *,
         caller: Caller | None = None,
         approver: Approver | None = None,
+        background: bool = False,
         **kwargs: Any,
     ) -> ToolResult:
-        """Call a tool with a mapping or with keywords, never both. Never raises for the tool."""
+        """Call a tool with a mapping or with keywords, never both. Never raises for the tool.
+
+        With `background` the result is the handle of a job, as soon as the call may run.
+        """
         from tongs.sandbox.waiting import LoopWaiter  # noqa: PLC0415 - needs asyncio
 
-        call = _request(name, arguments, kwargs, caller)
+        call = replace(_request(name, arguments, kwargs, caller), background=background)
         return await self.run(call, self._door(LoopWaiter(), approver))
 
     def call_sync(
@@ -159,10 +163,11 @@ class Runtime:
         *,
         caller: Caller | None = None,
         approver: Approver | None = None,
+        background: bool = False,
         **kwargs: Any,
     ) -> ToolResult:
-        """`call` for programs without an event loop: no loop, no thread."""
-        call = _request(name, arguments, kwargs, caller)
+        """`call` for programs without an event loop: no loop, and no thread but for a job."""
+        call = replace(_request(name, arguments, kwargs, caller), background=background)
         return self.run_sync(call, approver=approver)
 
     def run_sync(
@@ -181,6 +186,8 @@ class Runtime:
         return drive(self.run(call, replace(door, observe=observe, scope=scope, timeout=timeout)))
 
     async def run(self, call: ToolCall, door: Door) -> ToolResult:
+        if "background" in call.arguments or call.background:
+            return await self._jobs.run(call, self._parts, door)
         return await run(call, self._parts, door)
 
     def validate(
@@ -222,7 +229,18 @@ class Runtime:
         return absent(tool, self._bare_world(tool))
 
     def close(self) -> None:
-        """End what the runtime keeps open. Calls in progress are not waited for."""
+        """End its jobs and what it keeps open. Other calls in progress are not waited for.
+
+        On an event loop its jobs end with the next turn of the loop; `aclose` waits for that.
+        """
+        self._jobs.close(self._shut)
+
+    async def aclose(self) -> None:
+        """`close`, and the jobs have ended."""
+        self.close()
+        await self._jobs.aclose()
+
+    def _shut(self) -> None:
         self.audit.close()
         self._parts.sandbox.close()
 
@@ -231,6 +249,17 @@ class Runtime:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    async def __aenter__(self) -> Runtime:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    @property
+    def _jobs(self) -> SessionJobs:
+        assert isinstance(self._parts.jobs, SessionJobs)
+        return self._parts.jobs
 
     def _door(self, waiter: Waiter, approver: Approver | None) -> Door:
         return Door(waiter=waiter, approver=approver or self._approver)
@@ -246,6 +275,17 @@ class Runtime:
         # A preview shows no secret and needs none.
         nothing = Allowance(Permissions(), Limits(), None, {}, {})
         return self._parts.world(tool, nothing)
+
+
+def _engine(
+    settings: Settings,
+    approve: Iterable[str],
+    deny: Iterable[str],
+    further: Iterable[Rule],
+    stands: Stands,
+) -> RuleEngine:
+    approved, denied = (*settings.auto_approve, *approve), (*settings.auto_deny, *deny)
+    return default_rules(approved, denied, further, stands=stands)
 
 
 def _request(

@@ -181,6 +181,8 @@ class Catalogue:
         return self._usable(entry)
 
     def _usable(self, entry: Entry) -> Tool:
+        if entry.scope is Scope.BUILTIN and (own := self._builtins.get(entry.name)) is not None:
+            return own
         try:
             tool = self.load(entry.path, self.origin_of(entry))
         except DefinitionInvalid as invalid:
