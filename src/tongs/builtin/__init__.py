@@ -21,10 +21,13 @@ MODULES: dict[str, str] = {
     "job_status": "jobs",
     "job_output": "jobs",
     "job_stop": "jobs",
+    "web_fetch": "web",
+    "http_request": "web",
+    "web_search": "web_search",
 }
 
 # Names of seed 001 for tools of seed 002.
-ALIASES: dict[str, str] = {}
+ALIASES: dict[str, str] = {"fetch": "web_fetch"}
 
 QUALIFIER = "builtin:"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tongs.config.named import Voice
-from tongs.config.settings import Ceiling, CustomTools, Settings
+from tongs.config.settings import Ceiling, CustomTools, Search, Settings, Web
 from tongs.config.voices import Voices
 from tongs.core.annotations import Any
 from tongs.core.errors import Problem, Severity
@@ -68,6 +68,7 @@ class Merger:
             interpreters={**before.interpreters, **(data.get("interpreters") or {})},
             limits=before.limits.replaced(limits(data.get("limits") or {})),
             custom_tools=_customised(before.custom_tools, data.get("custom_tools") or {}),
+            web=_web(before.web, data.get("web") or {}),
             tools={
                 **before.tools,
                 **{
@@ -225,6 +226,15 @@ def _customised(before: CustomTools, written: Mapping[str, Any]) -> CustomTools:
     }
     plain = {name: readers.get(name, _same)(value) for name, value in written.items()}
     return replace(before, **plain)
+
+
+def _web(before: Web, written: Mapping[str, Any]) -> Web:
+    """The key is for the address beside it, so a file that names a provider says all of it."""
+    search = written.get("search")
+    return Web(
+        allow=_joined(before.allow, written.get("allow")),
+        search=Search(**search) if search else before.search,
+    )
 
 
 def _same(value: Any) -> Any:

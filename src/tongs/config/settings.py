@@ -47,6 +47,23 @@ class CustomTools:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """Who answers `web_search`. `key` is the name of a secret, never the secret."""
+
+    provider: str = ""
+    key: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """`allow`: hosts that web tools reach without asking."""
+
+    allow: tuple[str, ...] = ()
+    search: Search = field(default_factory=Search)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     interpreters: Mapping[str, str] = field(default_factory=dict)
     auto_approve: tuple[str, ...] = ()
@@ -58,6 +75,7 @@ class Settings:
     tools: Mapping[str, Grants] = field(default_factory=dict)
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     custom_tools: CustomTools = field(default_factory=CustomTools)
+    web: Web = field(default_factory=Web)
     ceilings: tuple[Ceiling, ...] = ()
     # What an untrusted project file asked for and did not get.
     ignored: tuple[Problem, ...] = ()

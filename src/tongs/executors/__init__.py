@@ -14,7 +14,18 @@ from tongs.core.annotations import TYPE_CHECKING
 if TYPE_CHECKING:
     from tongs.core.execution import Executor
 
-KEYS = ("process", "script", "steps", "executable", "command", "http", "python", "builtin", "code")
+KEYS = (
+    "process",
+    "script",
+    "steps",
+    "executable",
+    "command",
+    "http",
+    "python",
+    "builtin",
+    "code",
+    "web",
+)
 
 
 class Executors(Mapping[str, "Executor"]):
