@@ -272,6 +272,7 @@ def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World) -> P
         private_hosts=allowance.private_hosts,
         enforcement=allowance.bound.enforcement,
         programs=tool.programs,
+        again=not call.background,
     )
 
 

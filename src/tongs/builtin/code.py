@@ -36,7 +36,7 @@ def _shell() -> Tool:
         ),
         input_schema=_schema(
             {
-                "command": {"type": "string", "minLength": 1, "description": "Command to execute"},
+                "command": {"type": "string", "description": "Command to execute"},
                 "cwd": {
                     "type": "string",
                     "description": "Working directory, relative to the workspace root",

@@ -16,7 +16,7 @@ from tongs.core.tool import Tool
 # Seconds. Longer would keep a thread of the event loop's for itself.
 _LONGEST_WAIT = 30
 # Seconds for a process tree to die.
-_DYING = 10.0
+_DYING = 30.0
 
 _PAGE = 200
 _LARGEST_PAGE = 5000

@@ -126,7 +126,7 @@ def tool(name: str, settings: Settings) -> Tool:
         input_schema={
             "type": "object",
             "properties": {
-                "query": {"type": "string", "minLength": 1, "description": "What to look for"},
+                "query": {"type": "string", "description": "What to look for"},
                 "numResults": {
                     "type": "integer",
                     "minimum": 1,
@@ -196,7 +196,7 @@ class Searching:
             return ToolResult(error=self._failed(answer, name, provider))
         try:
             found = _listed(json.loads(answer.text), provider.results)
-        except (ValueError, RecursionError, LookupError, TypeError):
+        except (ValueError, RecursionError):
             raise ToolError(
                 ErrorCode.HTTP_ERROR,
                 f"{name} failed: the answer of {self.provider} is not what its API promises",
@@ -218,11 +218,14 @@ class Searching:
 
 
 def _listed(data: Any, keys: Sequence[str]) -> list[Any]:
+    """Raises ValueError for data of another shape."""
     for key in keys:
+        if not isinstance(data, dict):
+            break
         # Brave leaves `web` out where it has found nothing.
         data = data.get(key, {} if key != keys[-1] else [])
     if not isinstance(data, list):
-        raise TypeError("no list")
+        raise ValueError("no list")
     return data
 
 

@@ -140,6 +140,8 @@ class Policy:
     enforcement: str = "off"
     # What the tool's interpreter needs: readable, and not writable whatever the permissions say.
     programs: tuple[str, ...] = ()
+    # Whether another call like it is likely, and may find a world that was made for it.
+    again: bool = True
 
 
 class SpoolWriter(Protocol):

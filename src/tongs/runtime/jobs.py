@@ -31,7 +31,7 @@ MOST_RUNNING = 16
 # Ended ones of which the outcome can still be asked for.
 MOST_ENDED = 64
 # Seconds that the death of a process tree may take.
-_DYING = 10.0
+_DYING = 30.0
 
 
 class BackgroundJobs:

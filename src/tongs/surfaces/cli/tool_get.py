@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tongs.approvers.terminal import as_json, permissions_line
 from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.scope import Scope
 from tongs.core.tool import Tool, Trust
 from tongs.surfaces.cli.failure import result_json
 from tongs.surfaces.cli.invocation import Invocation
@@ -45,6 +46,8 @@ def run(invocation: Invocation) -> int:
         header = ("  NAME", "TYPE", "DEFAULT", "DESCRIPTION")
         for line in table(header, rows, invocation.console.width()):
             invocation.console.data(f"{line}\n")
+    if tool.origin.scope is Scope.BUILTIN:
+        return 0  # it lies in no file
     invocation.console.data("\ndefinition:\n")
     for line in runtime.definitions.text(tool).splitlines():
         invocation.console.data(f"  {line}\n" if line else "\n")
@@ -71,7 +74,7 @@ def tool_wire(runtime: Runtime, tool: Tool) -> dict[str, Any]:
         "path": tool.origin.path,
         "digest": tool.origin.digest,
         "trust": str(tool.trust),
-        "definition": runtime.definitions.text(tool),
+        "definition": "" if tool.origin.scope is Scope.BUILTIN else runtime.definitions.text(tool),
     }
 
 
@@ -93,6 +96,8 @@ def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
     if tool.timeout is not None:
         yield "timeout", f"{tool.timeout:g} s"
     yield "scope", str(tool.origin.scope)
+    if tool.origin.scope is Scope.BUILTIN:
+        return
     yield "path", tool.origin.path
     yield "trusted", _TRUST[tool.trust].format(name=tool.name)
 
