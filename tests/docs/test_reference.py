@@ -107,6 +107,10 @@ def config_keys() -> Iterator[str]:
             yield "profiles.NAME"
         elif name in ("security", "interpreters", "custom_tools"):
             yield from (f"{name}.{key}" for key in block["properties"])
+        elif name == "web":
+            yield "web.allow"
+            search = block["properties"]["search"]
+            yield from (f"web.search.{key}" for key in search["properties"])
         else:
             yield name
 

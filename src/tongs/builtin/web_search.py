@@ -221,7 +221,7 @@ def _listed(data: Any, keys: Sequence[str]) -> list[Any]:
     """Raises ValueError for data of another shape."""
     for key in keys:
         if not isinstance(data, dict):
-            break
+            raise ValueError("no object")
         # Brave leaves `web` out where it has found nothing.
         data = data.get(key, {} if key != keys[-1] else [])
     if not isinstance(data, list):

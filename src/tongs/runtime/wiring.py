@@ -37,7 +37,7 @@ _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin":
 # Until a session gives the call a temporary folder of its own.
 _TEMPORARY = "/tmp"
 # Without one of these, what a tool does is not what its permissions say.
-_WALLS = frozenset({"network", "fs.read", "fs.write", "limits", "tree-kill"})
+_WALLS = frozenset({"network", "fs.read", "fs.write", "limits"})
 # Tools whose allowance is kept in memory.
 _MOST_KEPT = 64
 
