@@ -43,6 +43,8 @@ class BackgroundJobs:
         self._lock = threading.Lock()
         self._closed = False
         self._when_over: list[Callable[[], None]] = []
+        # The last job and whoever closes the session may come to that point together.
+        self._settling = threading.Lock()
         self._watches_exit = False
 
     def all(self) -> Sequence[BackgroundJob]:
@@ -184,12 +186,13 @@ class BackgroundJobs:
 
     def _settle(self) -> None:
         """After the last job of a closed session: what it needed may be closed, too."""
-        with self._lock:
-            if any(job.result is None for job in self._jobs.values()):
-                return
-            todo, self._when_over = self._when_over, []
-        for each in todo:
-            each()
+        with self._settling:
+            with self._lock:
+                if any(job.result is None for job in self._jobs.values()):
+                    return
+                todo, self._when_over = self._when_over, []
+            for each in todo:
+                each()
 
     def _watch_exit(self) -> None:
         """A program that ends without closing its runtime ends its jobs, and they are recorded."""
