@@ -199,6 +199,7 @@ async def execute(
             redactor=door.redactor,
             keep=lambda data: kept(data, allowance.limits.output, parts.spool, call.id),
             search=parts.search,
+            jobs=parts.jobs,
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)
@@ -380,6 +381,7 @@ def _policy(call: ToolCall, tool: Tool, allowance: Allowance, world: World, part
         enforcement=allowance.bound.enforcement,
         programs=tool.programs,
         held=parts.held() if allowance.permissions.write else (),
+        again=not call.background,
     )
 
 

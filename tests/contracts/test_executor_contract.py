@@ -26,7 +26,9 @@ SHARED = {
     "http_redirect",
     "http_request",
     "http_response",
+    "http_sender",
     "python_runner",
+    "timing",
 }
 
 EXECUTABLE = """#!/bin/sh
@@ -109,9 +111,23 @@ SAMPLES: dict[str, Callable[[Path, str], None]] = {
     "http": manifest("http", lambda url: {"url": url, "method": "POST", "body": "${A}"}),
 }
 
+# Tools that come with Tongs lie in no folder: their own names, and the same from their arguments.
+BUILTIN: dict[str, tuple[str, Callable[[str, str], dict[str, Any]]]] = {
+    "code": (
+        "run_code",
+        lambda value, url: {
+            "language": "bash",
+            "code": "touch ran; printf 'got:%s' \"$1\"",
+            "args": [value],
+        },
+    ),
+    "web": ("web_fetch", lambda value, url: {"url": url, "method": "POST", "body": value}),
+}
+# Its tools have tests of their own; none of them leaves a file and says what it was told.
+FUNCTIONS = {"builtin"}
 
-# What is part of Tongs itself has tests of its own.
-@pytest.fixture(params=sorted({*KEYS} - {"builtin"}))
+
+@pytest.fixture(params=sorted({*SAMPLES, *BUILTIN}))
 def key(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -140,24 +156,35 @@ def runtime(
     monkeypatch.setenv("HOME", str(home))
     folder = tmp_path / "project" / ".tongs" / "tools"
     folder.mkdir(parents=True)
-    SAMPLES[key](folder, web.url)
     monkeypatch.chdir(tmp_path / "project")
-    with Runtime.open(tmp_path / "project", single_thread=True) as first:
-        if key != "function":
+    if key in SAMPLES and key != "function":
+        SAMPLES[key](folder, web.url)
+        with Runtime.open(tmp_path / "project", single_thread=True) as first:
             first.definitions.accept(first.at(str(next(folder.iterdir()))))
     own = [t] if key == "function" else []
     with Runtime.open(tmp_path / "project", single_thread=True, tools=own) as runtime:
         yield runtime
 
 
-def call(value: str) -> ToolCall:
-    return ToolCall("c1", "t", {"A": value}, Caller(CallerKind.PERSON, "user"))
+Make = Callable[[str], ToolCall]
+
+
+@pytest.fixture
+def call(key: str, web: Web) -> Make:
+    """A call of the sample with this value."""
+
+    def make(value: str) -> ToolCall:
+        name, arguments = BUILTIN.get(key, ("t", lambda value, url: {"A": value}))
+        caller = Caller(CallerKind.PERSON, "user")
+        return ToolCall("c1", name, arguments(value, web.url), caller)
+
+    return make
 
 
 def test_every_module_is_a_key_and_every_key_has_a_sample() -> None:
     modules = {module.name for module in pkgutil.iter_modules(tongs.executors.__path__)}
 
-    assert modules - SHARED == set(KEYS) == {*SAMPLES, "builtin"}
+    assert modules - SHARED == set(KEYS) == {*SAMPLES, *BUILTIN, *FUNCTIONS}
 
 
 def test_key_gives_an_executor_and_others_do_not(key: str) -> None:
@@ -166,18 +193,22 @@ def test_key_gives_an_executor_and_others_do_not(key: str) -> None:
         Executors()["no such kind"]
 
 
-def test_tool_names_its_executor(runtime: Runtime, key: str) -> None:
-    assert runtime.find("t").executor == key
+def test_tool_names_its_executor(runtime: Runtime, key: str, call: Make) -> None:
+    assert runtime.find(call("x").name).executor == key
 
 
-def test_preview_shows_the_value_and_starts_nothing(runtime: Runtime, tmp_path: Path) -> None:
+def test_preview_shows_the_value_and_starts_nothing(
+    runtime: Runtime, tmp_path: Path, call: Make
+) -> None:
     result = runtime.validate(call("shown-value"), preview=True)
 
     assert "shown-value" in result.output
     assert not (tmp_path / "project" / "ran").exists()
 
 
-def test_execution_gives_the_output_as_a_result(runtime: Runtime, tmp_path: Path) -> None:
+def test_execution_gives_the_output_as_a_result(
+    runtime: Runtime, tmp_path: Path, call: Make
+) -> None:
     result = runtime.run_sync(call("x"))
 
     assert isinstance(result, ToolResult)
@@ -187,7 +218,7 @@ def test_execution_gives_the_output_as_a_result(runtime: Runtime, tmp_path: Path
     assert (tmp_path / "project" / "ran").exists()
 
 
-def test_value_is_data_and_never_code(runtime: Runtime, tmp_path: Path) -> None:
+def test_value_is_data_and_never_code(runtime: Runtime, tmp_path: Path, call: Make) -> None:
     hostile = "$(touch canary)`touch canary`'; touch canary; \"\n&& touch canary #"
 
     result = runtime.run_sync(call(hostile))

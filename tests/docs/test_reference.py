@@ -111,6 +111,10 @@ def config_keys() -> Iterator[str]:
             yield from (f"audit.{key}" for key in block["properties"] if key != "anchor")
         elif name in ("security", "approvals", "interpreters", "custom_tools"):
             yield from (f"{name}.{key}" for key in block["properties"])
+        elif name == "web":
+            yield "web.allow"
+            search = block["properties"]["search"]
+            yield from (f"web.search.{key}" for key in search["properties"])
         else:
             yield name
 

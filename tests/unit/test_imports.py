@@ -169,3 +169,19 @@ def test_http_tool_loads_no_http_before_it_is_called(loaded: Loaded, tmp_path: P
         modules = loaded(COMMAND_LINE, "tool", *words)
 
         assert not below(modules, "httpx2", "httpcore2", "anyio", "h11", "ssl", "asyncio")
+
+
+def test_tool_that_comes_with_tongs_loads_nothing_heavy(loaded: Loaded) -> None:
+    words = ("tool", "run", "shell", "command=echo hi")
+    loaded(COMMAND_LINE, *words)
+
+    modules = loaded(COMMAND_LINE, *words, output="hi\n")
+
+    assert not below(modules, *HEAVY, "html_to_markdown")
+
+
+def test_web_tools_load_no_http_before_they_are_called(loaded: Loaded) -> None:
+    for words in (("list", "--builtin"), ("get", "web_fetch"), ("get", "web_search")):
+        modules = loaded(COMMAND_LINE, "tool", *words)
+
+        assert not below(modules, "httpx2", "httpcore2", "anyio", "ssl", "html_to_markdown")

@@ -82,6 +82,14 @@ SAMPLE = """\
 # Each step of a call as a span of OpenTelemetry (needs the package opentelemetry-api).
 #telemetry: true
 
+# The web tools that come with Tongs.
+#web:
+  # Hosts that web_fetch reaches without asking.
+#  allow: [docs.python.org, "*.example.org"]
+  # Who answers web_search: brave, tavily (both with a key, by the name of its variable), searxng
+  # (with a url).
+#  search: {provider: brave, key: BRAVE_API_KEY}
+
 # Programs that run scripts.
 #interpreters: {default_shell: bash, python: python3}
 

@@ -16,11 +16,19 @@ from tongs.registry import RESERVED
 
 # Name -> module below `tongs.builtin`, in the order of a listing.
 MODULES: dict[str, str] = {
+    "shell": "code",
+    "run_code": "code",
+    "job_status": "jobs",
+    "job_output": "jobs",
+    "job_stop": "jobs",
+    "web_fetch": "web",
+    "http_request": "web",
+    "web_search": "web_search",
     "tools_search": "tools_search",
 }
 
 # Names of seed 001 for tools of seed 002.
-ALIASES: dict[str, str] = {}
+ALIASES: dict[str, str] = {"fetch": "web_fetch"}
 
 QUALIFIER = "builtin:"
 

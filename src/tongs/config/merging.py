@@ -11,7 +11,9 @@ from tongs.config.settings import (
     Ceiling,
     CustomTools,
     Reference,
+    Search,
     Settings,
+    Web,
     Webhook,
     WrittenRule,
 )
@@ -86,6 +88,7 @@ class Merger:
             audit=_audited(before.audit, data.get("audit") or {}),
             telemetry=bool(data.get("telemetry", before.telemetry)),
             secrets={**before.secrets, **_references(document)},
+            web=_web(before.web, data.get("web") or {}),
             tools={
                 **before.tools,
                 **{
@@ -303,6 +306,15 @@ def _audited(before: AuditSettings, written: Mapping[str, Any]) -> AuditSettings
     if "rotate" in written:
         before = replace(before, rotate=size(written["rotate"]))
     return before
+
+
+def _web(before: Web, written: Mapping[str, Any]) -> Web:
+    """The key is for the address beside it, so a file that names a provider says all of it."""
+    search = written.get("search")
+    return Web(
+        allow=_joined(before.allow, written.get("allow")),
+        search=Search(**search) if search else before.search,
+    )
 
 
 def _same(value: Any) -> Any:

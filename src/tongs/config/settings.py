@@ -115,6 +115,23 @@ class AuditSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """Who answers `web_search`. `key` is the name of a secret, never the secret."""
+
+    provider: str = ""
+    key: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """`allow`: hosts that web tools reach without asking."""
+
+    allow: tuple[str, ...] = ()
+    search: Search = field(default_factory=Search)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     interpreters: Mapping[str, str] = field(default_factory=dict)
     auto_approve: tuple[str, ...] = ()
@@ -127,6 +144,7 @@ class Settings:
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     custom_tools: CustomTools = field(default_factory=CustomTools)
     approvals: Approvals = field(default_factory=Approvals)
+    web: Web = field(default_factory=Web)
     ceilings: tuple[Ceiling, ...] = ()
     rules: tuple[WrittenRule, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)

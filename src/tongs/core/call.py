@@ -9,6 +9,13 @@ from tongs.core.annotations import Any
 from tongs.core.permissions import Bound, Permissions
 from tongs.core.record import dataclass, field
 
+# The argument by which a model says that it does not want to wait, for any tool whose own schema
+# has nothing else of that name.
+BACKGROUND: Mapping[str, Any] = {
+    "type": "boolean",
+    "description": "Return a job at once and go on in the background; see job_status, job_output",
+}
+
 
 class CallerKind(StrEnum):
     """A person's typing is an approval; a program and an agent have to be allowed."""
@@ -45,3 +52,5 @@ class ToolCall:
     input: bytes = b""
     # The id of the call that this one is part of.
     parent: str = ""
+    # Answered with the handle of a job as soon as it may run and has begun.
+    background: bool = False

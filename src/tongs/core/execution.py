@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from tongs.core.jobs import Jobs, NoJobs
 from tongs.core.permissions import Limits, Permissions, covered
 from tongs.core.record import dataclass, field
 
@@ -205,6 +206,8 @@ class Policy:
     redactor: Redacting | None = None
     # What other tools consist of, which stays as it is inside a folder that may be written.
     held: tuple[str, ...] = ()
+    # Whether another call like it is likely, and may find a world that was made for it.
+    again: bool = True
 
 
 class SpoolWriter(Protocol):
@@ -364,6 +367,8 @@ class Context:
     search: Callable[[str, int], Sequence[tuple[str, Tool]]] = lambda query, limit: ()
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
+    # What this session has running in the background.
+    jobs: Jobs = field(default_factory=NoJobs)
 
 
 class Executor(Protocol):

@@ -18,6 +18,7 @@ from tongs.core.execution import (
     Waiter,
     World,
 )
+from tongs.core.jobs import Jobs, NoJobs
 from tongs.core.permissions import Bound, Limits, Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.result import ToolResult
@@ -150,6 +151,7 @@ class Parts:
     spool: SpoolOpener | None = None
     # As `Context.search`.
     search: Callable[[str, int], Sequence[tuple[str, Tool]]] = lambda query, limit: ()
+    jobs: Jobs = field(default_factory=NoJobs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,10 @@ class Tool:
     timeout: float | None = 60.0
     requires_approval: bool | Callable[[Mapping[str, Any]], bool] = False
     approval_reason: str = ""
+    # Runs without asking where its walls stand. Only what comes with Tongs is believed this.
+    automatic: bool | Callable[[Mapping[str, Any]], bool] = False
+    # Whether a call may go on in the background while its caller does something else.
+    background: bool = True
     examples: tuple[Mapping[str, Any], ...] = ()
     version: str = ""
     idempotent: bool = False

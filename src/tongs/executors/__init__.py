@@ -25,6 +25,8 @@ KEYS = (
     "builtin",
     "function",
     "python_file",
+    "code",
+    "web",
 )
 
 

@@ -25,15 +25,13 @@ from tongs.executors.http_connection import (
 )
 from tongs.executors.http_redirect import REDIRECTS, redirected
 from tongs.executors.http_request import Request
+from tongs.executors.http_sender import Terms
 from tongs.policy import grants
-from tongs.template.manifest import HttpPlan
 from tongs.template.url import Address
 
 # Answers that may be another one soon.
 FOR_THE_MOMENT = frozenset({429, 502, 503, 504})
 
-# As much of the answer that says what went wrong as is worth reading.
-_ERROR_BYTES = 64 * 1024
 _ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _FIRST_PAUSE = 0.5
 
@@ -59,9 +57,9 @@ class Exchange:
     """One call. `run` blocks; `give_up` may be called by another thread meanwhile."""
 
     def __init__(
-        self, plan: HttpPlan, context: Context, secured: Callable[[], ssl.SSLContext]
+        self, terms: Terms, context: Context, secured: Callable[[], ssl.SSLContext]
     ) -> None:
-        self._plan = plan
+        self._terms = terms
         self._context = context
         self._secured = secured
         self._clock = Clock(context.deadline)
@@ -79,22 +77,26 @@ class Exchange:
             self._check_permission(request.address)
             status, reason, headers, body = self._attempted(request)
             location = headers.get("location")
-            if status not in REDIRECTS or location is None or not self._plan.redirects:
+            if status not in REDIRECTS or location is None or not self._terms.redirects:
                 return Answer(status, reason, headers, body, request, redirects, self._retries)
-            if redirects == self._plan.redirects:
+            if redirects == self._terms.redirects:
                 raise ToolError(
                     ErrorCode.HTTP_ERROR,
                     f"{self._context.tool.name} was redirected more than {redirects} times",
                     details={"status": status},
-                    hint="raise `redirects` in the manifest if that is the way to the answer",
+                    hint=self._advice("raise `redirects` in {} if that is the way to the answer"),
                 )
             request = redirected(request, status, location)
+            self._terms.follow(request.address)
             redirects += 1
 
     def give_up(self) -> None:
         self._clock.end()
         if self._network is not None:
             self._network.hang_up()
+
+    def _advice(self, text: str) -> str:
+        return text.format(self._terms.written_in) if self._terms.written_in else ""
 
     def _check_permission(self, address: Address) -> None:
         """The list of hosts holds for every place a redirect leads to, too."""
@@ -142,7 +144,7 @@ class Exchange:
 
     def _pause(self, answer: tuple[int, str, httpx2.Headers, bytes] | None) -> float | None:
         """Seconds until the next attempt; None where there is to be none."""
-        if self._retries >= self._plan.retries:
+        if self._retries >= self._terms.retries:
             return None
         wished = None if answer is None else _retry_after(answer[2].get("retry-after", ""))
         pause = _FIRST_PAUSE * 2**self._retries if wished is None else wished
@@ -176,7 +178,8 @@ class Exchange:
                 details={"status": response.status_code},
             )
         good = response.is_success
-        most = self._plan.max_bytes if good else min(_ERROR_BYTES, self._plan.max_bytes)
+        terms = self._terms
+        most = terms.max_bytes if good else min(terms.error_bytes, terms.max_bytes)
         found = bytearray()
         for piece in response.iter_bytes():
             self._clock.left()
@@ -188,7 +191,7 @@ class Exchange:
                     ErrorCode.HTTP_ERROR,
                     f"the answer is larger than {most} bytes, and was not read to its end",
                     details={"status": response.status_code},
-                    hint="raise `max_bytes` in the manifest, or ask for less",
+                    hint=self._advice("raise `max_bytes` in {}, or ask for less"),
                 )
         return bytes(found)
 

@@ -41,7 +41,7 @@ def redirected(request: Request, status: int, location: str) -> Request:
             f"{request.address.origin} redirects the {request.method} to {address.origin}"
             f" ({status}); a body is sent again only to the same host, and for 307 or 308",
             details={"status": status},
-            hint=f"if that is its new address, write it in the manifest: {follows.url}",
+            hint=f"if that is its new address, ask there: {follows.url}",
         )
     if same:
         return follows

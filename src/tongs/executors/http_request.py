@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tongs._version import __version__
 from tongs.core.annotations import Any
 from tongs.core.record import dataclass
 from tongs.output import visible
-from tongs.template import dollar, url
+from tongs.template import dollar, headers, url
 from tongs.template.dollar import DollarText, Name
 from tongs.template.manifest import HttpPlan, Names
 from tongs.template.url import Address
@@ -20,11 +19,6 @@ JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"
 TEXT_TYPE = "text/plain; charset=utf-8"
 
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-# Names that say themselves that what they carry is for one host only.
-_FOR_ONE_HOST = re.compile(
-    "auth|cookie|credential|key|passw|secret|session|signature|token", re.IGNORECASE
-)
 # Shorter ones are redacted nowhere: they would tear holes into every text.
 _SHORTEST_SECRET = 4
 
@@ -54,12 +48,12 @@ class Request:
 
 def built(plan: HttpPlan, values: Values) -> Request:
     """Raises ValueRefused for a value that its place cannot carry."""
-    headers = _headers(plan, values)
-    content = next((h.value for h in headers if h.name.lower() == "content-type"), "")
+    found = _headers(plan, values)
+    content = next((h.value for h in found if h.name.lower() == "content-type"), "")
     body, implied = _body(plan.body, values, content)
     if implied and not content:
-        headers.append(Header("Content-Type", implied, private=False))
-    return Request(plan.method, plan.address, _target(plan, values), tuple(headers), body)
+        found.append(Header("Content-Type", implied, private=False))
+    return Request(plan.method, plan.address, _target(plan, values), tuple(found), body)
 
 
 def shown(plan: HttpPlan, arguments: Values) -> str:
@@ -94,21 +88,26 @@ def _target(plan: HttpPlan, values: Values) -> str:
 
 
 def _headers(plan: HttpPlan, values: Values) -> list[Header]:
-    standard = {"user-agent": f"tongs/{__version__}", "accept-encoding": "gzip, deflate"}
     found = []
     for name, text in plan.headers.items():
-        standard.pop(name.lower(), None)
         if url.is_absent(text, values):
             continue
-        private = bool(_FOR_ONE_HOST.search(name)) or not text.names.isdisjoint(plan.names.secrets)
+        private = headers.is_for_one_host(name) or not text.names.isdisjoint(plan.names.secrets)
         found.append(Header(name, _header_value(text, values), private))
-    return [*found, *(Header(name.title(), text, private=False) for name, text in standard.items())]
+    return [*found, *usual_headers(plan.headers)]
+
+
+def usual_headers(given: Iterable[str]) -> list[Header]:
+    """What is sent unless a header of that name was given."""
+    known = {name.lower() for name in given}
+    usual = {"User-Agent": f"tongs/{__version__}", "Accept-Encoding": "gzip, deflate"}
+    return [Header(n, v, private=False) for n, v in usual.items() if n.lower() not in known]
 
 
 def _header_value(text: DollarText, values: Values) -> str:
     for part in text.parts:
         value = plain_text(values.get(part.name, ABSENT)) if isinstance(part, Name) else ""
-        if isinstance(part, Name) and _CONTROL.search(value):
+        if isinstance(part, Name) and headers.has_control(value):
             raise ValueRefused(
                 part.name, "has a line break or another control character, and stands in a header"
             )

@@ -45,7 +45,7 @@ def result_of(
     }
     if answer.retries:
         metadata["retries"] = answer.retries
-    text = _text(answer)
+    text = text_of(answer)
     if not answer.ok:
         return ToolResult(error=_refused(answer, name, url, redact(text)), metadata=metadata)
     try:
@@ -153,7 +153,7 @@ def _is_json(kind: str) -> bool:
     return name == "application/json" or name.endswith("+json")
 
 
-def _text(answer: Answer) -> str:
+def text_of(answer: Answer) -> str:
     """By the charset of its type, else UTF-8."""
     charset = httpx2.Response(200, headers=answer.headers).charset_encoding
     if charset:

@@ -9,7 +9,7 @@ from tongs.core import hosts
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.permissions import Permissions
 from tongs.schema import units
-from tongs.template import url
+from tongs.template import headers, url
 from tongs.template.dollar import DollarText, Name
 from tongs.template.manifest import HttpPlan, Projected
 from tongs.template.values import ABSENT
@@ -26,14 +26,6 @@ REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
 
 _DEFAULT_REDIRECTS = 5
 _DEFAULT_BYTES = 5 * 1024 * 1024
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-# These follow from the address, the body and the connection; another value is how one request is
-# made to look like two.
-_NOT_THE_AUTHORS = frozenset(
-    "connection content-length expect host keep-alive proxy-authenticate proxy-authorization "
-    "proxy-connection te trailer transfer-encoding upgrade".split()
-)
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
 _STEP = re.compile(r"([^.\[\]]+)|\[(-?[0-9]+)\]")
 _JSON_PATH = re.compile(r"(?:[^.\[\]]+|\[-?[0-9]+\])(?:\.[^.\[\]]+|\[-?[0-9]+\])*")
@@ -46,7 +38,7 @@ _CREDENTIALS = "declare a secret, and send it as a header: `Authorization: Beare
 def plan(reader: Reader, body: Mapping[str, Any]) -> HttpPlan | None:
     """What to send and what to make of the answer; None where the URL has no address."""
     method = body.get("method", "GET")
-    headers = _headers(reader, body.get("headers") or {})
+    written = _headers(reader, body.get("headers") or {})
     query = tuple(
         (key, reader.compiled((*WHERE, "query", key), entry))
         for key, entry in (body.get("query") or {}).items()
@@ -71,7 +63,7 @@ def plan(reader: Reader, body: Mapping[str, Any]) -> HttpPlan | None:
         segments=segments,
         url_query=url_query,
         query=query,
-        headers=headers,
+        headers=written,
         body=data,
         json_path=json_path,
         fields=fields,
@@ -147,21 +139,21 @@ def _headers(reader: Reader, written: Mapping[str, Any]) -> Mapping[str, DollarT
     seen: dict[str, str] = {}
     for name in written:
         where, known = (*WHERE, "headers", name), name.lower()
-        if not _TOKEN.fullmatch(name):
+        if not headers.is_name(name):
             reader.problem(where, f"{name!r} is no name of a header")
-        elif known in _NOT_THE_AUTHORS:
+        elif headers.is_set_by_tongs(name):
             reader.problem(where, f"`{name}` is set by Tongs", hint="leave it out")
         elif known in seen:
             reader.problem(where, f"is the same header as `{seen[known]}`")
         seen.setdefault(known, name)
-    headers = reader.texts((*WHERE, "headers"), written)
-    for name, text in headers.items():
-        if any(isinstance(part, str) and _CONTROL.search(part) for part in text.parts):
+    texts = reader.texts((*WHERE, "headers"), written)
+    for name, text in texts.items():
+        if any(isinstance(part, str) and headers.has_control(part) for part in text.parts):
             reader.problem(
                 (*WHERE, "headers", name),
                 "a line break or another control character cannot stand in a header",
             )
-    return headers
+    return texts
 
 
 def _response(

@@ -14,6 +14,7 @@ from tongs.core.call import ToolCall
 from tongs.core.errors import ToolError
 from tongs.core.execution import CommandLine, Place, World
 from tongs.core.permissions import absolute
+from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.policy.targets import Ground
 
@@ -78,7 +79,9 @@ class Case:
 
     def _given(self) -> Sequence[CommandLine]:
         tool, arguments = self.tool, self.call.arguments
-        name = tool.command_argument or (_SHELL[1] if tool.name == _SHELL[0] else "")
+        # The one that comes with Tongs has an executor that tells.
+        shell = tool.name == _SHELL[0] and tool.origin.scope is not Scope.BUILTIN
+        name = tool.command_argument or (_SHELL[1] if shell else "")
         command = arguments.get(name) if name else None
         folder = arguments.get(tool.folder_argument)
         start = self.place.start

@@ -7,15 +7,18 @@ nothing else objects to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from tongs.core.annotations import Any, Protocol
+from tongs.core.annotations import Any, Protocol, TypeAlias
 from tongs.core.call import CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode
 from tongs.core.record import dataclass
+from tongs.core.scope import Scope
 from tongs.core.tool import Level, Tool, Trust
 from tongs.policy.index import RuleIndex
+
+Stands: TypeAlias = Callable[[ToolCall, Tool], bool]
 
 _LEVELS = {level.value: level for level in Level}
 _SELECTED_LEVELS = {f"tool:{level.value}": level for level in Level}
@@ -181,6 +184,20 @@ class CoveredByOuterCall:
         return Verdict(Decision.ALLOW, "nested", f"{caller.name} was allowed and uses it")
 
 
+@dataclass(frozen=True, slots=True)
+class Automatic:
+    """A tool that comes with Tongs and needs nobody's answer, as long as its walls stand."""
+
+    stands: Stands
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        if tool.origin.scope is not Scope.BUILTIN or call.caller.kind is CallerKind.TOOL:
+            return None
+        if not _says(tool.automatic, call.arguments) or not self.stands(call, tool):
+            return None
+        return Verdict(Decision.ALLOW, "built-in", f"{tool.name} runs without asking here")
+
+
 class RuleEngine:
     """All rules of a runtime; `add_rule` as in seed 001."""
 
@@ -215,8 +232,13 @@ class RuleEngine:
 
 
 def default_rules(
-    approve: Iterable[str], deny: Iterable[str], further: Iterable[Rule] = ()
+    approve: Iterable[str],
+    deny: Iterable[str],
+    further: Iterable[Rule] = (),
+    *,
+    stands: Stands = lambda call, tool: False,
 ) -> RuleEngine:
+    """`stands` says whether the walls that a call would get are those it relies on."""
     approved = selectors(approve)
     return RuleEngine(
         (
@@ -227,6 +249,7 @@ def default_rules(
             AutoApprove(approved),
             TypedByPerson(),
             CoveredByOuterCall(),
+            Automatic(stands),
             *further,
         )
     )
@@ -236,7 +259,7 @@ def _ask(tool: Tool) -> Verdict:
     return Verdict(
         Decision.ASK,
         f"level {tool.level}",
-        f"it is {_claims(tool)}, which nothing allows without asking",
+        tool.approval_reason or f"it is {_claims(tool)}, which nothing allows without asking",
     )
 
 
@@ -247,5 +270,8 @@ def _claims(tool: Tool) -> str:
 
 
 def _requires_approval(tool: Tool, arguments: Mapping[str, Any]) -> bool:
-    wanted = tool.requires_approval
-    return wanted if isinstance(wanted, bool) else bool(wanted(arguments))
+    return _says(tool.requires_approval, arguments)
+
+
+def _says(answer: bool | Callable[[Mapping[str, Any]], bool], arguments: Mapping[str, Any]) -> bool:
+    return answer if isinstance(answer, bool) else bool(answer(arguments))

@@ -24,7 +24,7 @@ from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool, ToolLike
 from tongs.pipeline import run
-from tongs.policy.rules import Rule, RuleEngine, default_rules
+from tongs.policy.rules import Rule, RuleEngine, Stands, default_rules
 from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.approving import Approving
 from tongs.runtime.catalogue import Catalogue
@@ -32,6 +32,7 @@ from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
 from tongs.runtime.recording import audit_log
 from tongs.runtime.ruling import rules_of
+from tongs.runtime.session_jobs import SessionJobs
 from tongs.runtime.settings_files import SettingsFiles
 from tongs.runtime.shapes import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
@@ -119,14 +120,17 @@ class Runtime:
         asking = Approving(places, settings, host, Documents(cache).data)
         wiring = Wiring(places, settings, host, registry, log, secrets)
         own = (*asking.rules, *rules_of(settings.rules, rules, wiring.look()))
-        approved = (*settings.auto_approve, *auto_approve)
-        engine = default_rules(approved, (*settings.auto_deny, *auto_deny), own)
         sandbox = wiring.sandbox(single_thread=single_thread)
+        engine = _engine(settings, auto_approve, auto_deny, own, wiring.stands(sandbox))
         wiring.ask(shapes, cache, sandbox, catalogue.trust_of)
         offering = _offering(registry, catalogue, settings.custom_tools.prefix)
-        search = lambda *asked: offering().search(*asked)  # noqa: E731 - made when it is needed
-        made = asking.added_to(wiring.parts(engine.decide, sandbox, audit))
-        parts = replace(made, confirm=catalogue.confirm, held=catalogue.beside, search=search)
+        parts = replace(
+            asking.added_to(wiring.parts(engine.decide, sandbox, audit)),
+            confirm=catalogue.confirm,
+            held=catalogue.beside,
+            search=lambda *asked: offering().search(*asked),
+            jobs=SessionJobs(threads=not single_thread),
+        )
         definitions = Definitions(places, catalogue, trust, audit)
         opened = (places, settings, registry, definitions, files, audit, log, asking, engine)
         return Runtime(*opened, parts, catalogue, approver, offering)
@@ -213,12 +217,16 @@ class Runtime:
         *,
         caller: Caller | None = None,
         approver: Approver | None = None,
+        background: bool = False,
         **kwargs: Any,
     ) -> ToolResult:
-        """Call a tool with a mapping or with keywords, never both. Never raises for the tool."""
+        """Call a tool with a mapping or with keywords, never both. Never raises for the tool.
+
+        With `background` the result is the handle of a job, as soon as the call may run.
+        """
         from tongs.sandbox.waiting import LoopWaiter  # noqa: PLC0415 - needs asyncio
 
-        call = _request(name, arguments, kwargs, caller)
+        call = replace(_request(name, arguments, kwargs, caller), background=background)
         waiter = LoopWaiter()
         return await self.run(call, Door(waiter, self._who_answers(waiter, approver)))
 
@@ -230,10 +238,11 @@ class Runtime:
         *,
         caller: Caller | None = None,
         approver: Approver | None = None,
+        background: bool = False,
         **kwargs: Any,
     ) -> ToolResult:
-        """`call` for programs without an event loop: no loop, no thread."""
-        call = _request(name, arguments, kwargs, caller)
+        """`call` for programs without an event loop: no loop, and no thread but for a job."""
+        call = replace(_request(name, arguments, kwargs, caller), background=background)
         return self.run_sync(call, approver=approver)
 
     def run_sync(
@@ -253,6 +262,8 @@ class Runtime:
         return drive(self.run(call, door))
 
     async def run(self, call: ToolCall, door: Door) -> ToolResult:
+        if "background" in call.arguments or call.background:
+            return await self._jobs.run(call, self._parts, door)
         return await run(call, self._parts, door)
 
     def refuse(self, call: ToolCall, error: ToolError) -> ToolResult:
@@ -262,7 +273,7 @@ class Runtime:
         def find(asked: ToolCall, scope: Scope) -> Tool:
             raise error
 
-        return drive(run(call, replace(self._parts, find=find), self._door(BlockingWaiter(), None)))
+        return drive(run(call, replace(self._parts, find=find), Door(BlockingWaiter())))
 
     def validate(
         self, call: ToolCall, scope: Scope = Scope.ANY, *, preview: bool = False
@@ -313,7 +324,18 @@ class Runtime:
         return absent(tool, self._bare_world(tool))
 
     def close(self) -> None:
-        """End what the runtime keeps open. Calls in progress are not waited for."""
+        """End its jobs and what it keeps open. Other calls in progress are not waited for.
+
+        On an event loop its jobs end with the next turn of the loop; `aclose` waits for that.
+        """
+        self._jobs.close(self._shut)
+
+    async def aclose(self) -> None:
+        """`close`, and the jobs have ended."""
+        self.close()
+        await self._jobs.aclose()
+
+    def _shut(self) -> None:
         self.audit.close()
         self._parts.sandbox.close()
 
@@ -322,6 +344,17 @@ class Runtime:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    async def __aenter__(self) -> Runtime:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    @property
+    def _jobs(self) -> SessionJobs:
+        assert isinstance(self._parts.jobs, SessionJobs)
+        return self._parts.jobs
 
     def _who_answers(self, waiter: Waiter, approver: Approver | None) -> Approver | None:
         approver = approver or self._approver
@@ -368,6 +401,17 @@ def _offering(registry: ToolRegistry, catalogue: Catalogue, prefix: str) -> Call
         return made[0]
 
     return get
+
+
+def _engine(
+    settings: Settings,
+    approve: Iterable[str],
+    deny: Iterable[str],
+    further: Iterable[Rule],
+    stands: Stands,
+) -> RuleEngine:
+    approved, denied = (*settings.auto_approve, *approve), (*settings.auto_deny, *deny)
+    return default_rules(approved, denied, further, stands=stands)
 
 
 def _request(

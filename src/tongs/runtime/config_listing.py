@@ -22,11 +22,12 @@ _JOINED = (
     ("security", "auto_approve"),
     ("security", "auto_deny"),
     ("security", "allow_private_hosts"),
+    ("web", "allow"),
 )
 # Each of these holds beside the others.
 _CEILING = ("security", "max_permissions")
 # Read by later versions only, so nothing inside of them is told apart.
-_WHOLE = ("mcp", "models", "store", "web")
+_WHOLE = ("mcp", "models", "store")
 _NOTHING_YET = "nothing reads it yet"
 
 

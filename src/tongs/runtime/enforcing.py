@@ -6,6 +6,7 @@ so the answer is kept in the state folder until the kernel, the user or the boot
 
 from __future__ import annotations
 
+import _thread  # the public module is one that a command line never needs
 import os
 import sys
 import time
@@ -55,6 +56,8 @@ class ChosenSandbox:
         self._state = state
         self._made: dict[str, Sandbox] = {}
         self._found: Found | None = None
+        # Calls of several threads may be the first together, and what is tried out is tried once.
+        self._lock = _thread.RLock()
 
     @property
     def host(self) -> Host:
@@ -70,6 +73,10 @@ class ChosenSandbox:
         return self._host.native and bool(program())
 
     def open(self, policy: Policy, waiter: Waiter) -> Session:
+        with self._lock:
+            return self._opened(policy, waiter)
+
+    def _opened(self, policy: Policy, waiter: Waiter) -> Session:
         try:
             return self._chosen(self._wanted(policy)).open(policy, waiter)
         except ToolError as error:
@@ -82,6 +89,10 @@ class ChosenSandbox:
             return sandbox.open(weaker, waiter)
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
+        with self._lock:
+            return self._missing(policy)
+
+    def _missing(self, policy: Policy) -> Sequence[str]:
         try:
             return self._chosen(self._wanted(policy)).cannot_enforce(policy)
         except ToolError as error:

@@ -14,7 +14,7 @@ from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Place, Sandbox, SpoolOpener, Waiter, World
+from tongs.core.execution import Place, Policy, Sandbox, SpoolOpener, Waiter, World
 from tongs.core.parts import Allowance, Audit, Decide, Parts
 from tongs.core.permissions import Limits, shorter
 from tongs.core.record import replace
@@ -41,6 +41,8 @@ _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin":
 
 # Until a session gives the call a temporary folder of its own.
 _TEMPORARY = "/tmp"
+# Without one of these, what a tool does is not what its permissions say.
+_WALLS = frozenset({"network", "fs.read", "fs.write", "limits"})
 # Tools whose allowance is kept in memory.
 _MOST_KEPT = 64
 
@@ -98,6 +100,7 @@ class Wiring:
         self._registry = registry
         self._log = log
         self._platform = platform()
+        self._executors = Executors()
         self._interpreters = _interpreters(settings, places.home)
         # Calls share it, so it is not theirs to change.
         base = MappingProxyType(base_environment(host, _TEMPORARY))
@@ -167,6 +170,25 @@ class Wiring:
             lambda: self.python_files(cache, sandbox, trust),
             lambda: sandbox.parallel,
         )
+
+    def stands(self, sandbox: Sandbox) -> Callable[[ToolCall, Tool], bool]:
+        """Whether the walls around a call would be those that its permissions promise."""
+
+        def check(call: ToolCall, tool: Tool) -> bool:
+            if hasattr(self._executors[tool.executor], "walls"):
+                return True
+            allowance = self.allow(call, tool)
+            policy = Policy(
+                allowance.permissions,
+                allowance.limits,
+                self.place.root,
+                cwd=self.place.start,
+                private_hosts=allowance.private_hosts,
+                enforcement=allowance.bound.enforcement,
+            )
+            return _WALLS.isdisjoint(sandbox.cannot_enforce(policy))
+
+        return check
 
     def describer(
         self, cache: DefinitionCache, sandbox: Sandbox, trust: Callable[[Origin], Trust]

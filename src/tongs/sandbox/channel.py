@@ -146,6 +146,8 @@ class Pool:
         self._launcher = launcher
         self._waiting: dict[Hashable, list[Channel]] = {}
         self._wanted: dict[Hashable, int] = {}
+        # How many are being made, by any thread.
+        self._making: dict[Hashable, int] = {}
         # Folders that are as new, of one place: a pool serves one sandbox.
         self._scratches: list[Scratch] = []
         self._lock = _thread.allocate_lock()
@@ -184,6 +186,7 @@ class Pool:
         if os.getpid() != self._owner:
             # A forked copy: what waits belongs to the original, and so does the lock's state.
             self._waiting, self._scratches, self._owner = {}, [], os.getpid()
+            self._making = {}
             self._lock = _thread.allocate_lock()
         while True:
             with self._lock:
@@ -211,18 +214,26 @@ class Pool:
             waiting = self._waiting.pop(blueprint.key, [])
             # The newest last, so that the first is the one to give way.
             self._waiting[blueprint.key] = waiting
-            missing = self._wanted.get(blueprint.key, READY) - len(waiting)
+            making = self._making.get(blueprint.key, 0)
+            missing = self._wanted.get(blueprint.key, READY) - len(waiting) - making
+            missing = max(0, missing)
+            # Calls that end together would otherwise each make all of them.
+            self._making[blueprint.key] = making + missing
             given_up = []
             if len(self._waiting) > _POLICIES:
                 oldest = next(iter(self._waiting))
                 given_up = self._waiting.pop(oldest)
                 self._wanted.pop(oldest, None)
-        for _ in range(missing):
+        for left in range(missing, 0, -1):
+            made: Channel | None
             try:
                 made = self._made(blueprint)
             except (OSError, ToolError):
-                break  # the call is done; if it cannot be mended, the next one will say so
+                made = None  # the call is done; if it cannot be mended, the next one will say so
             with self._lock:
+                self._making[blueprint.key] -= left if made is None else 1
+                if made is None:
+                    break
                 # Meanwhile all may have been closed, or this policy have given way.
                 if self._waiting.get(blueprint.key) is waiting:
                     waiting.append(made)

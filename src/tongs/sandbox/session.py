@@ -182,7 +182,8 @@ class TreeSession:
             self._pool.give_back(self._channel)
             self._channel = None
             # Not earlier: to make one costs as much as many a call, which would have to share.
-            self._pool.refill(self._drawn())
+            if self._policy.again:
+                self._pool.refill(self._drawn())
         if self._proxy is not None:
             self._proxy.close()
             self._proxy = None

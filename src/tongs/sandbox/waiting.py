@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread  # the public module is one that a command line never needs
 import math
+import os
 import select
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 
@@ -56,6 +58,66 @@ class BlockingWaiter:
                 "it needs an event loop, and the one of this thread is busy with this very call",
                 hint="await rt.call(…) instead of rt.call_sync(…)",
             ) from None
+
+
+class Stopped(BaseException):
+    """Another thread wants the call to end. No code of a call may catch it for an error."""
+
+
+class StoppableWaiter(BlockingWaiter):
+    """Blocks its thread until another one calls `stop`: then the wait raises `Stopped`, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reader, self._writer = os.pipe()
+        self._raised = False
+        # Who stops and who closes may meet.
+        self._lock = _thread.allocate_lock()
+
+    async def ready(
+        self, watched: Sequence[tuple[int, int]], timeout: float | None
+    ) -> Sequence[tuple[int, int]]:
+        if self._raised:
+            return await super().ready(watched, timeout)  # what tidies up may wait as well
+        bell = (self._reader, select.POLLIN)
+        ready = await super().ready([*watched, bell], timeout)
+        if bell in ready:
+            self._raised = True
+            raise Stopped
+        return ready
+
+    async def blocking(self, work: Callable[[], T]) -> T:
+        """In a thread, which is left alone when the call ends before it."""
+        answer: list[tuple[T | None, BaseException | None]] = []
+        reader, writer = os.pipe()
+
+        def attempt() -> None:
+            try:
+                answer.append((work(), None))
+            except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+                answer.append((None, error))
+            os.close(writer)
+
+        _thread.start_new_thread(attempt, ())
+        try:
+            await self.ready([(reader, select.POLLIN)], None)
+        finally:
+            os.close(reader)
+        value, error = answer[0]
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]  # no error: it is what `work` gave
+
+    def stop(self) -> None:
+        with self._lock:
+            if self._writer >= 0:
+                os.write(self._writer, b"x")
+
+    def close(self) -> None:
+        with self._lock:
+            os.close(self._reader)
+            os.close(self._writer)
+            self._writer = -1
 
 
 class LoopWaiter:

@@ -20,9 +20,9 @@ from tests.web import Asked, Reply, Web
 
 from tongs import ToolResult
 from tongs.executors import http_connection
-from tongs.executors.http import HttpExecutor
 from tongs.executors.http_redirect import redirected
 from tongs.executors.http_request import Header, Request
+from tongs.executors.http_sender import Sender
 from tongs.template.url import Address, divided
 
 if TYPE_CHECKING:
@@ -520,7 +520,7 @@ def test_certificate_is_that_of_the_name_and_not_of_the_address(
 ) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", answers("127.0.0.1"))
     trusting = ssl.create_default_context(cafile=DATA / "ca.pem")
-    monkeypatch.setattr(HttpExecutor, "_context", lambda self: trusting)
+    monkeypatch.setattr(Sender, "_context", lambda self: trusting)
 
     good = over_tls(project, secured, "api.example.org")
     wrong = over_tls(project, secured, "other.example.org")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tongs.approvers.terminal_question import as_json, permissions_line
 from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.scope import Scope
 from tongs.core.tool import Tool, Trust
 from tongs.surfaces.cli.failure import result_json
 from tongs.surfaces.cli.invocation import Invocation
@@ -46,6 +47,8 @@ def run(invocation: Invocation) -> int:
         header = ("  NAME", "TYPE", "DEFAULT", "DESCRIPTION")
         for line in table(header, rows, invocation.console.width()):
             invocation.console.data(f"{line}\n")
+    if tool.origin.scope is Scope.BUILTIN:
+        return 0  # it lies in no file
     invocation.console.data("\ndefinition:\n")
     for line in runtime.definitions.text(tool).splitlines():
         invocation.console.data(f"  {line}\n" if line else "\n")
@@ -73,7 +76,7 @@ def tool_wire(runtime: Runtime, tool: Tool) -> dict[str, Any]:
         "digest": tool.origin.digest,
         "trust": str(tool.trust),
         "creator": tool.creator,
-        "definition": runtime.definitions.text(tool),
+        "definition": "" if tool.origin.scope is Scope.BUILTIN else runtime.definitions.text(tool),
     }
 
 
@@ -97,6 +100,8 @@ def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
     if tool.creator:
         yield "created by", tool.creator
     yield "scope", str(tool.origin.scope)
+    if tool.origin.scope is Scope.BUILTIN:
+        return
     yield "path", tool.origin.path
     yield "trusted", _TRUST[tool.trust].format(name=tool.name)
 
