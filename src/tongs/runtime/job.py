@@ -13,10 +13,9 @@ from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode
 from tongs.core.execution import Event, OutputArrived
-from tongs.core.parts import Allowance
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
-from tongs.output import decoded, redacted
+from tongs.output import decoded
 
 if TYPE_CHECKING:
     import asyncio
@@ -42,7 +41,6 @@ class BackgroundJob:
         self._clock = time.monotonic()
         self._ended_at: float | None = None
         self._ended = threading.Event()
-        self._secrets: tuple[str, ...] = ()
         self._pieces: deque[bytes] = deque()
         self._held = 0
         self._dropped_lines = 0
@@ -64,8 +62,7 @@ class BackgroundJob:
     def text(self) -> tuple[int, str]:
         with self._lock:
             dropped, data = self._dropped_lines, b"".join(self._pieces)
-        # Together: a secret may have arrived in two pieces.
-        text = redacted(decoded(data), self._secrets)
+        text = decoded(data)
         if not data and self.result is not None:
             text = self.result.output  # from a tool that says everything at its end
         return dropped, text
@@ -73,13 +70,13 @@ class BackgroundJob:
     def wait(self, seconds: float) -> bool:
         return self._ended.wait(seconds)
 
-    def begin(self, tool: Tool, allowance: Allowance) -> None:
+    def begin(self, tool: Tool) -> None:
         self.tool = tool.name
-        self._secrets = tuple(allowance.secrets.values())
         self.begun = True
         self.answerable.set()
 
     def observe(self, event: Event) -> None:
+        """What arrives here has no secret in it any more."""
         if not isinstance(event, OutputArrived):
             return
         with self._lock:
@@ -109,8 +106,8 @@ class TaskJob(BackgroundJob):
         self.task: asyncio.Task[ToolResult] | None = None
         self.when_answerable: Callable[[], object] = lambda: None
 
-    def begin(self, tool: Tool, allowance: Allowance) -> None:
-        super().begin(tool, allowance)
+    def begin(self, tool: Tool) -> None:
+        super().begin(tool)
         self.when_answerable()
 
 
@@ -129,4 +126,4 @@ class Announced:
     ) -> None:
         self._audit.began(call, tool, verdict, allowance, response)
         if call.id == self._job.call_id:  # and not one that it calls
-            self._job.begin(tool, allowance)
+            self._job.begin(tool)
