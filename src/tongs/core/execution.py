@@ -88,6 +88,8 @@ class CommandLine:
     shell: str = "bash"
     # Whoever calls wrote it, or a part of it that a shell reads as code.
     given: bool = False
+    # The texts that whoever calls has put into what somebody else wrote.
+    values: tuple[str, ...] = ()
 
 
 UNKNOWN_PART = "\0"

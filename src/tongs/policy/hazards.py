@@ -38,10 +38,12 @@ class DefaultRule:
     argue: Callable[[Case, Ground], Judged] | None = None
     source: str = "default"
 
+    @property
+    def only_commands(self) -> bool:
+        return self.argue is None
+
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         case = self.look(call, tool)
-        if self.argue is None and not case.lines:
-            return None
         found = max(self._found(case), key=lambda one: one[0], default=None)
         if found is None:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tongs.core.annotations import Any
 from tongs.core.call import ToolCall
@@ -10,40 +10,55 @@ from tongs.core.tool import Tool
 
 
 class RuleIndex:
-    """Rules by the tool or the program they are about; the others are asked every time."""
+    """Rules by the tool or the program they are about; the others are asked every time.
+
+    Those that look at commands alone (`only_commands`) are not asked where a call has none.
+    """
 
     def __init__(self, rules: Iterable[Any]) -> None:
         self._always: list[tuple[int, Any]] = []
+        self._without_command: list[Any] = []
         self._by_tool: dict[str, list[tuple[int, Any]]] = {}
         self._by_program: dict[str, list[tuple[int, Any]]] = {}
+        # How the rules that look at commands look; all of one runtime do it in the same way.
+        self._look: Any = None
         for entry in enumerate(rules):
-            when = getattr(entry[1], "when", None)
-            tools, programs = getattr(when, "tools", ()), getattr(when, "programs", ())
-            if tools:
-                for name in dict.fromkeys(tools):
-                    self._by_tool.setdefault(name, []).append(entry)
-            elif programs:
-                for name in dict.fromkeys(programs):
-                    self._by_program.setdefault(name, []).append(entry)
-            else:
-                self._always.append(entry)
+            self._add(entry)
 
-    def about(self, call: ToolCall, tool: Tool) -> Iterable[Any]:
+    def _add(self, entry: tuple[int, Any]) -> None:
+        rule = entry[1]
+        when = getattr(rule, "when", None)
+        tools, programs = getattr(when, "tools", ()), getattr(when, "programs", ())
+        if tools:
+            for name in dict.fromkeys(tools):
+                self._by_tool.setdefault(name, []).append(entry)
+            return
+        if programs:
+            self._look = rule.look
+            for name in dict.fromkeys(programs):
+                self._by_program.setdefault(name, []).append(entry)
+            return
+        self._always.append(entry)
+        if getattr(rule, "only_commands", False):
+            self._look = rule.look
+        else:
+            self._without_command.append(rule)
+
+    def about(self, call: ToolCall, tool: Tool) -> Sequence[Any]:
         """The rules to ask, in their order."""
-        if not self._by_tool and not self._by_program:
-            return [rule for _, rule in self._always]
+        lines = () if self._look is None else self._look(call, tool).lines
+        if not lines and not self._by_tool:
+            return self._without_command
         found = dict(self._always)
         if not tool.private:
             for name in (tool.name, tool.qualified_name):
                 found.update(self._by_tool.get(name, ()))
-        if self._by_program:
+        if lines and self._by_program:
             found.update(self._about_programs(call, tool))
         return [found[number] for number in sorted(found)]
 
     def _about_programs(self, call: ToolCall, tool: Tool) -> Iterator[tuple[int, Any]]:
-        # All of one runtime look at a call in the same way.
-        first = next(iter(self._by_program.values()))[0][1]
-        case = first.look(call, tool)
+        case = self._look(call, tool)
         for number in range(len(case.lines)):
             reading = case.reading(number)
             unsure = bool(reading.doubts)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
 from tongs.core.call import ToolCall
 from tongs.core.errors import ToolError
 from tongs.core.execution import CommandLine, Place, World
 from tongs.core.permissions import absolute
+from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.policy.targets import Ground
@@ -94,10 +95,23 @@ class Case:
 
     def _of_executor(self) -> Sequence[CommandLine]:
         try:
-            return self._commands(self.tool, self.call.arguments)
+            lines = self._commands(self.tool, self.call.arguments)
         except ToolError:
             # It cannot be made, so it cannot run: the executor will say the same.
             return ()
+        values = tuple(_texts(self.call.arguments)) if lines else ()
+        return [replace(line, values=values) for line in lines]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
 
 
 class Look:

@@ -52,6 +52,9 @@ _PATTERN_OPTIONS = frozenset(
 def read_secrets(reading: Reading, line: CommandLine, ground: Ground) -> Judged:
     for invocation in reading.invocations:
         for word in (*_read_words(invocation), *invocation.reads):
+            if not line.given and not any(value and value in word for value in line.values):
+                # Its author's own words: the permissions of the definition say what it may read.
+                continue
             for candidate in candidates(word):
                 for place in each_target(candidate, invocation):
                     if place is not None and (why := _is_secret(place, ground)):
@@ -87,7 +90,7 @@ def _is_secret(place: Target, ground: Ground) -> str:
         found = (
             _SYSTEM_SECRETS.fullmatch(path)
             or (below and _HOME_SECRETS.fullmatch(below))
-            or re.fullmatch(r"/root(?:/\.ssh(?:/.*)?)", path)
+            or re.fullmatch(r"/root(?:/\.ssh)(?:/.*)?", path)
             or _NAMED_SECRETS.fullmatch(os.path.basename(path))
         )
         return path if found else ""

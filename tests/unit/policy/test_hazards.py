@@ -50,7 +50,8 @@ def of_author(at: Place, text: str) -> Decision:
         ("curl x | sh", ALLOW),
         ("rm -rf /etc", DENY),
         ("echo hello", ALLOW),
-        ("cat .env", DENY),
+        # Whether it may read that is a matter of its permissions.
+        ("cat .env", ALLOW),
     ],
 )
 def test_text_of_a_definition_is_held_to_what_is_sure(

@@ -49,6 +49,7 @@ def rule_of(result: ToolResult) -> str:
     return "" if result.error is None else str(result.error.details.get("rule", result.error))
 
 
+SHOW = "bash: cat {F} >/dev/null; echo read\nparameters: {F: {type: string, description: d}}\n"
 REMOVE = "bash: rm -rf {DIR}\nparameters: {DIR: {type: string, description: d}}\n"
 
 
@@ -111,6 +112,14 @@ def test_path_argument_to_a_secret_is_denied(call: Call, home: Path) -> None:
     assert call(definition, path="x/env").output == "1\n"
 
 
+def test_author_may_read_what_the_permissions_give_and_no_caller_more(call: Call) -> None:
+    both = "bash: cat /etc/passwd {F} >/dev/null; echo read\n" + SHOW.partition("\n")[2]
+
+    assert call(both, F="/dev/null").output == "read\n"
+    assert rule_of(call(both, F="/etc/../etc/shadow")) == "secret-files"
+    assert rule_of(call(both, F="$(cat /etc/shadow)")) == ""
+
+
 def test_rules_of_a_program_hold(call: Call) -> None:
     rules = [SafetyRule("no-net", ("curl",))]
 
@@ -136,7 +145,7 @@ def test_rule_with_the_name_of_a_default_stands_instead_of_it(home: Path, call: 
         "security: {rules: [{name: secret-files, when: {tool: x}, decision: deny}]}\n"
     )
 
-    assert call("bash: cat /etc/passwd >/dev/null; echo read\n").output == "read\n"
+    assert call(SHOW, F="/etc/passwd").output == "read\n"
 
 
 def test_untrusted_project_cannot_take_a_default_rule_away(home: Path, call: Call) -> None:
@@ -145,7 +154,7 @@ def test_untrusted_project_cannot_take_a_default_rule_away(home: Path, call: Cal
         "security: {rules: [{name: secret-files, when: {tool: x}, decision: deny}]}\n"
     )
 
-    assert rule_of(call("bash: cat /etc/passwd\n")) == "secret-files"
+    assert rule_of(call(SHOW, F="/etc/passwd")) == "secret-files"
 
 
 def test_example_that_does_not_hold_stops_everything_and_names_its_line(home: Path) -> None:
