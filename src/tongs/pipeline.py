@@ -39,6 +39,7 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         tool = find(call, parts, door)
         call = replace(call, arguments=parts.validate(tool, call.arguments))
         allowance = parts.allow(call, tool)
+        call = at_stake(call, tool, allowance, parts)
         verdict = decide(call, tool, parts)
         if tool.requires:
             # Before anybody is asked: there is no point in allowing what cannot run here.
@@ -80,6 +81,18 @@ def find(call: ToolCall, parts: Parts, door: Door) -> Tool:
     return tool
 
 
+def at_stake(call: ToolCall, tool: Tool, allowance: Allowance, parts: Parts) -> ToolCall:
+    """What a built-in tool would replace or remove: the rules, the person and the tool see one
+    state of it, so that nothing can be put there between the decision and the act."""
+    look = None
+    if tool.origin.scope is Scope.BUILTIN:
+        look = getattr(parts.executors[tool.executor], "at_stake", None)
+    if look is None:
+        return call
+    world = parts.world(tool, allowance)
+    return replace(call, at_stake=look(call, tool, world, allowance.permissions))
+
+
 def decide(call: ToolCall, tool: Tool, parts: Parts) -> Verdict:
     """Step 3. A denial ends the call here, before anything was started."""
     verdict = parts.decide(call, tool)
@@ -113,6 +126,7 @@ async def approve(
         )
     if response.approved and response.modified_args is not None:
         call = replace(call, arguments=parts.validate(tool, response.modified_args))
+        call = at_stake(call, tool, allowance, parts)
         decide(call, tool, parts)
     parts.audit.answered(_recorded(call, allowance), tool, response)
     if response.remember is not None:
@@ -249,7 +263,7 @@ def _request(
         ),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
-        digest=bound_to(tool, call.arguments, allowance.permissions),
+        digest=bound_to(tool, call.arguments, allowance.permissions, call.at_stake),
         definition=tool.origin.digest,
         tags=tool.tags,
         project=tool.origin.project or world.place.root,

@@ -15,10 +15,19 @@ from tongs.core.tool import Origin, Tool
 from tongs.registry import RESERVED
 
 # Name -> module below `tongs.builtin`, in the order of a listing.
-MODULES: dict[str, str] = {}
+MODULES: dict[str, str] = {
+    "list_directory": "listing",
+    "read_file": "reading",
+    "write_file": "writing",
+    "edit_file": "editing",
+    "delete_file": "deleting",
+    "move_file": "moving",
+    "search_files": "searching",
+    "output_read": "kept",
+}
 
 # Names of seed 001 for tools of seed 002.
-ALIASES: dict[str, str] = {}
+ALIASES: dict[str, str] = {"list_files": "list_directory"}
 
 QUALIFIER = "builtin:"
 

@@ -77,7 +77,14 @@ class Approver(Protocol):
     async def __call__(self, request: ApprovalRequest) -> ApprovalResponse | None: ...
 
 
-def bound_to(tool: Tool, arguments: Mapping[str, Any], permissions: Permissions) -> str:
-    """What an approval holds for: this definition, these arguments, these permissions."""
+def bound_to(
+    tool: Tool, arguments: Mapping[str, Any], permissions: Permissions, at_stake: str = ""
+) -> str:
+    """What an approval holds for: this definition, these arguments, these permissions.
+
+    And, where something is replaced or removed, that thing as it is.
+    """
     thing = [tool.qualified_name, tool.origin.digest, arguments, permissions.to_wire()]
+    if at_stake:
+        thing.append(at_stake)
     return digest_of(json.dumps(thing, sort_keys=True, default=str).encode())

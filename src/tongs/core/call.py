@@ -45,3 +45,5 @@ class ToolCall:
     input: bytes = b""
     # The id of the call that this one is part of.
     parent: str = ""
+    # What the call would replace or remove, as it was before anybody decided; empty: nothing.
+    at_stake: str = ""

@@ -14,7 +14,17 @@ from tongs.core.annotations import TYPE_CHECKING
 if TYPE_CHECKING:
     from tongs.core.execution import Executor
 
-KEYS = ("process", "script", "steps", "executable", "command", "http", "python", "builtin")
+KEYS = (
+    "process",
+    "script",
+    "steps",
+    "executable",
+    "command",
+    "http",
+    "python",
+    "builtin",
+    "builtin_process",
+)
 
 
 class Executors(Mapping[str, "Executor"]):

@@ -7,13 +7,14 @@ nothing else objects to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from tongs.core.annotations import Any, Protocol
+from tongs.core.annotations import Protocol
 from tongs.core.call import CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode
 from tongs.core.record import dataclass
+from tongs.core.scope import Scope
 from tongs.core.tool import Level, Tool, Trust
 
 _LEVELS = {level.value: level for level in Level}
@@ -127,7 +128,7 @@ class ApprovalRequired:
     approved: Sequence[Selector]
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
-        if call.caller.agreed or not _requires_approval(tool, call.arguments):
+        if call.caller.agreed or not _requires_approval(call, tool):
             return None
         if any(selector.names(tool) for selector in self.approved):
             return None
@@ -158,6 +159,16 @@ class TypedByPerson:
         if call.caller.kind is not CallerKind.PERSON:
             return None
         return Verdict(Decision.ALLOW, "typed", "a person typed this call")
+
+
+@dataclass(frozen=True, slots=True)
+class ComesWithTongs:
+    """A built-in tool itself says which calls ask (seed 002); the others need nobody."""
+
+    def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+        if tool.origin.scope is not Scope.BUILTIN or call.caller.kind is CallerKind.TOOL:
+            return None
+        return Verdict(Decision.ALLOW, "built-in", f"{tool.name} comes with Tongs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +207,7 @@ def default_rules(
             ApprovalRequired(approved),
             AutoApprove(approved),
             TypedByPerson(),
+            ComesWithTongs(),
             CoveredByOuterCall(),
             *further,
         )
@@ -216,6 +228,8 @@ def _claims(tool: Tool) -> str:
     return "of level run (it has no security tag)"
 
 
-def _requires_approval(tool: Tool, arguments: Mapping[str, Any]) -> bool:
+def _requires_approval(call: ToolCall, tool: Tool) -> bool:
     wanted = tool.requires_approval
-    return wanted if isinstance(wanted, bool) else bool(wanted(arguments))
+    if call.at_stake:
+        return True
+    return wanted if isinstance(wanted, bool) else bool(wanted(call.arguments))

@@ -23,7 +23,7 @@ from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
-from tongs.pipeline import run
+from tongs.pipeline import at_stake, run
 from tongs.policy.rules import Rule, default_rules
 from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.catalogue import Catalogue
@@ -38,6 +38,7 @@ from tongs.store.log import Log
 from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
+    from tongs.builtin.workspace import Workspace
     from tongs.runtime.requirements import Lack
 
 
@@ -82,9 +83,8 @@ class Runtime:
         come after those of the config files. `single_thread` promises that this process has one
         thread and keeps to it, so that processes can be started without a fork server. Without
         `use_cache` every definition is read, and every executable asked, anew. `secrets` gives the
-        value of a declared secret instead of the environment. Raises
-        DefinitionInvalid if a config file cannot be used, ToolError if the working directory is
-        gone.
+        value of a declared secret instead of the environment. Raises DefinitionInvalid if a config
+        file cannot be used, ToolError if the working directory is gone.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
@@ -194,6 +194,8 @@ class Runtime:
         try:
             tool = self._parts.find(call, scope)
             call = replace(call, arguments=self._parts.validate(tool, call.arguments))
+            if tool.origin.scope is Scope.BUILTIN:
+                call = at_stake(call, tool, self._parts.allow(call, tool), self._parts)
             verdict = self._parts.decide(call, tool)
             output = self._preview(call, tool) if preview else ""
         except ToolError as error:
@@ -220,6 +222,12 @@ class Runtime:
         from tongs.runtime.requirements import absent  # noqa: PLC0415 - as above
 
         return absent(tool, self._bare_world(tool))
+
+    def workspace(self) -> Workspace:
+        """The files of this place, for a person: to be used with `with`."""
+        from tongs.builtin.workspace import Workspace  # noqa: PLC0415 - the trash only
+
+        return Workspace.to_show(self._bare_world(Tool("")))
 
     def close(self) -> None:
         """End what the runtime keeps open. Calls in progress are not waited for."""

@@ -29,8 +29,11 @@ from tongs.store.cache import DefinitionCache
 from tongs.store.log import Log
 
 if TYPE_CHECKING:
+    from tongs.core.files import Files
     from tongs.runtime.describing import Describer
     from tongs.runtime.requirements import Requirements
+    from tongs.sandbox.host import Host
+    from tongs.store.spool import Spool
 
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
@@ -96,15 +99,26 @@ class Wiring:
         self._interpreters = _interpreters(settings, places.home)
         # Calls share it, so it is not theirs to change.
         base = MappingProxyType(base_environment(host, _TEMPORARY))
-        self._world = World(self.place, base, self._interpreters, self._platform)
+        self._world = World(
+            self.place, base, self._interpreters, self._platform, self._files, self._spool
+        )
+        self._made_files: Files | None = None
         # By identity, holding the tool so that the identity cannot be given to another one.
         self._allowed: dict[int, tuple[Tool, Allowance]] = {}
 
     def sandbox(self, *, single_thread: bool) -> ChosenSandbox:
-        from tongs.sandbox.host import Host  # noqa: PLC0415 - listing starts nothing
-        from tongs.store.spool import Spool  # noqa: PLC0415 - as above
+        return ChosenSandbox(
+            self._settings.enforcement,
+            self._machine(),
+            direct=single_thread,
+            spool=self._spool(),
+            state=self._places.state,
+        )
 
-        host = Host(
+    def _machine(self) -> Host:
+        from tongs.sandbox.host import Host  # noqa: PLC0415 - listing starts nothing
+
+        return Host(
             home=self._places.home,
             state=os.path.realpath(self._places.state),
             authority=authority(self._places),
@@ -113,13 +127,18 @@ class Wiring:
             programs=tuple(self._interpreters.values()),
             native=uses_native(self._host),
         )
-        return ChosenSandbox(
-            self._settings.enforcement,
-            host,
-            direct=single_thread,
-            spool=Spool(os.path.join(self._places.state, "spool")),
-            state=self._places.state,
-        )
+
+    def _spool(self) -> Spool:
+        from tongs.store.spool import Spool  # noqa: PLC0415 - listing starts nothing
+
+        return Spool(os.path.join(self._places.state, "spool"))
+
+    def _files(self) -> Files:
+        if self._made_files is None:
+            from tongs.sandbox.beneath import Beneath  # noqa: PLC0415 - built-in tools only
+
+            self._made_files = Beneath(self._machine())
+        return self._made_files
 
     def parts(self, decide: Decide, sandbox: Sandbox, audit: Audit) -> Parts:
         """Everything that a pipeline is given."""
