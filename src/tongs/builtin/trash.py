@@ -92,7 +92,8 @@ class Trash:
                 raise _elsewhere(path) from None
             raise told(error, path) from None
         if state_of(own, _IT) != before:
-            self._files.rename_new((own, _IT), (folder, spot.name))
+            with suppress(OSError):  # where its place was taken, it stays here and is listed
+                self._files.rename_new((own, _IT), (folder, spot.name))
             raise changed(path)
         for synced in (folder, own):
             with suppress(OSError):  # some file systems cannot
@@ -186,16 +187,16 @@ class Trash:
         return self._workspace.open_folder(PLACE.below(number), number)
 
     def _cleared(self, number: str) -> None:
-        """Without the folder of something that is not here."""
+        """Without the folder of something, unless it is in there."""
         trash = self._workspace.open_folder(PLACE, PLACE.path)
+        own = os.open(number, _FOLDER, dir_fd=trash)
         try:
-            own = os.open(number, _FOLDER, dir_fd=trash)
-            with suppress(FileNotFoundError):
-                os.unlink(_ABOUT, dir_fd=own)
-            os.close(own)
-            with suppress(OSError):  # something is in it after all
+            if not state_of(own, _IT):
+                with suppress(FileNotFoundError):
+                    os.unlink(_ABOUT, dir_fd=own)
                 os.rmdir(number, dir_fd=trash)
         finally:
+            os.close(own)
             os.close(trash)
 
     def _told(self, trash: int, number: str) -> Trashed | None:

@@ -11,6 +11,7 @@ from tests.unit.builtin.conftest import Scene
 
 from tongs.builtin.trash import Trash
 from tongs.core.errors import ErrorCode, ToolError
+from tongs.sandbox.beneath import Beneath
 
 
 def trashed(scene: Scene) -> list[str]:
@@ -93,6 +94,27 @@ def test_what_changed_while_it_was_approved_is_not_deleted(scene: Scene, what: s
     assert result.error.details["changed"] is True
     assert changed.read_text() == "just written"
     assert trashed(scene) == []
+
+
+def test_nothing_is_lost_when_the_place_is_taken_before_it_can_go_back(scene: Scene) -> None:
+    file = scene.project / "file"
+    file.write_text("agreed on")
+    scene.person.meanwhile = lambda: file.write_text("changed")
+    original = Beneath.rename_new
+
+    def taken(self: Beneath, source: tuple[int, str], target: tuple[int, str]) -> None:
+        original(self, source, target)
+        if target[1] == "it":
+            file.write_text("somebody else's")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Beneath, "rename_new", taken)
+        result = scene.call("delete_file", path="file")
+
+    assert result.error is not None
+    assert result.error.details["changed"] is True
+    assert file.read_text() == "somebody else's"
+    assert trashed(scene) == ["file"]
 
 
 def test_folder_with_something_protected_in_it_stays(
