@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from itertools import islice
 
 from tongs.builtin.facts import FOLDER, below, state_of
 from tongs.builtin.trash import Trash
@@ -83,14 +84,15 @@ class DeleteFile:
             try:
                 found = [
                     spot.above.below(inner).path + ("/" if stat.S_ISDIR(facts.st_mode) else "")
-                    for inner, facts in below(folder, spot.name)
+                    for inner, facts in islice(below(folder, spot.name), _MOST_NAMED + 1)
                 ]
             finally:
                 os.close(folder)
-        lines = [f"delete {visible(spot.path)} ({len(found)} files and folders)"]
+        count = f"more than {_MOST_NAMED}" if len(found) > _MOST_NAMED else str(len(found))
+        lines = [f"delete {visible(spot.path)} ({count} files and folders)"]
         lines += [f"- {visible(name)}" for name in found[:_MOST_SHOWN]]
         if len(found) > _MOST_SHOWN:
-            lines.append(f"… and {len(found) - _MOST_SHOWN} more")
+            lines.append("… and more")
         return "\n".join((*lines, "it moves to .tongs/trash: tongs trash restore brings it back"))
 
     async def run(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
@@ -112,7 +114,7 @@ def existing(folder: int, spot: Spot, path: str) -> str:
 def _refuse_full(folder: int, spot: Spot, state: str, arguments: Mapping[str, Any]) -> None:
     if arguments["recursive"] or not state.startswith(FOLDER):
         return
-    if sum(1 for _, _ in zip(below(folder, spot.name), range(2), strict=False)) > 1:
+    if len(list(islice(below(folder, spot.name), 2))) > 1:
         raise ToolError(
             ErrorCode.EXECUTION_ERROR,
             f"{visible(spot.path)} was not deleted: it is a folder and not empty",

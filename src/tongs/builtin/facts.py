@@ -13,6 +13,8 @@ from tongs.core.annotations import Any
 _HASHED = 8 * 1024 * 1024
 # The entries of a folder that count; one with more is told apart by the first of them.
 _MOST_ENTRIES = 20_000
+# Each folder above stays open meanwhile.
+DEEPEST = 200
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -55,14 +57,17 @@ def state_of(folder: int, name: str) -> str:
     return own
 
 
-def below(folder: int, name: str) -> Iterator[tuple[str, os.stat_result]]:
-    """A thing and everything in it, those above first, in the order of their names."""
+def below(folder: int, name: str, depth: int = 0) -> Iterator[tuple[str, os.stat_result]]:
+    """A thing and everything in it, those above first, in the order of their names.
+
+    What lies deeper than anybody looks is left out.
+    """
     try:
         facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
         return  # it went away meanwhile
     yield name, facts
-    if not stat.S_ISDIR(facts.st_mode):
+    if not stat.S_ISDIR(facts.st_mode) or depth > DEEPEST:
         return
     try:
         here = os.open(name, _FOLDER, dir_fd=folder)
@@ -70,7 +75,7 @@ def below(folder: int, name: str) -> Iterator[tuple[str, os.stat_result]]:
         return  # as above, or it may not be looked into
     try:
         for inner in sorted(os.listdir(here)):
-            for path, about in below(here, inner):
+            for path, about in below(here, inner, depth + 1):
                 yield f"{name}/{path}", about
     finally:
         os.close(here)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from tongs.builtin.facts import FOLDER, LINK, OTHER, kind_of, moment
+from tongs.builtin.facts import DEEPEST, FOLDER, LINK, OTHER, kind_of, moment
 from tongs.builtin.trouble import out_of_time
 from tongs.builtin.workspace import Spot, Workspace
 from tongs.config.settings import Settings
@@ -163,6 +163,9 @@ class _Walk:
                 yield from self._inner(spot.below(name), below, after[1:] if begun else ())
 
     def _inner(self, spot: Spot, above: tuple[str, ...], after: tuple[str, ...]) -> Iterator[Entry]:
+        if len(above) > DEEPEST:
+            self.closed.append("/".join(above))
+            return
         try:
             yield from self.below(spot, spot.path, above, after)
         except ToolError as error:

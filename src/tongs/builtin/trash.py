@@ -161,6 +161,12 @@ class Trash:
             shutil.rmtree(entry.id, dir_fd=trash)
         except OSError as error:
             raise told(error, os.path.join(PLACE.path, entry.id)) from None
+        except RecursionError:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                f"{visible(entry.path)} was not deleted for good: its folders lie too deep",
+                hint=f"rm -r {os.path.join(PLACE.path, entry.id)}",
+            ) from None
         finally:
             os.close(trash)
 
@@ -207,8 +213,7 @@ class Trash:
         try:
             facts = os.stat(_IT, dir_fd=own, follow_symlinks=False)
             said = _read_note(own)
-            about = [each.st_size for _, each in below(own, _IT) if kind_of(each.st_mode) != FOLDER]
-            count = sum(1 for _ in below(own, _IT))
+            inner = [(kind_of(each.st_mode), each.st_size) for _, each in below(own, _IT)]
         except OSError:
             return None
         finally:
@@ -216,7 +221,8 @@ class Trash:
         path, when = str(said.get("path", "")), str(said.get("deletedAt", ""))
         if not path:
             return None
-        return Trashed(number, path, kind_of(facts.st_mode), when, count, sum(about))
+        size = sum(bytes_ for kind, bytes_ in inner if kind != FOLDER)
+        return Trashed(number, path, kind_of(facts.st_mode), when, len(inner), size)
 
 
 def _made_folder(trash: int, number: str) -> int:

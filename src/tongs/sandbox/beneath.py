@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from tongs.sandbox import kernel
 from tongs.sandbox.host import Host
 from tongs.sandbox.protected import protected_in
-from tongs.sandbox.system import system_of
+from tongs.sandbox.system import System, system_of
 
 _RESOLVE = kernel.RESOLVE_BENEATH | kernel.RESOLVE_NO_SYMLINKS | kernel.RESOLVE_NO_MAGICLINKS
 _RENAME_NOREPLACE = 1
@@ -31,6 +31,7 @@ class Beneath:
     def __init__(self, host: Host, *, whole: bool | None = None) -> None:
         """`whole` is whether paths are walked by the kernel; None: if it can."""
         self._host = host
+        self._system: System | None = None
         self._whole = _walks_whole() if whole is None else whole
 
     def open(self, folder: int, path: str, flags: int, mode: int = 0) -> int:
@@ -67,7 +68,9 @@ class Beneath:
         return True
 
     def held(self, root: str) -> Sequence[str]:
-        programs = (program.path for program in system_of(self._host).programs)
+        if self._system is None or not self._system.current:
+            self._system = system_of(self._host)
+        programs = (program.path for program in self._system.programs)
         state = (self._host.state,) if self._host.state else ()
         return (*state, *self._host.authority, *programs, *protected_in(root, ()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,27 @@ def test_emptying_follows_no_link(scene: Scene) -> None:
 
     assert trashed(scene) == []
     assert (scene.outside / "secret").exists()
+
+
+def test_very_deep_folder_goes_and_comes_back(scene: Scene) -> None:
+    folder = os.open(scene.project, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=folder)
+        below = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(folder)
+
+    listed = scene.call("list_directory", path=".", recursive=True)
+    searched = scene.call("search_files", glob=["x"])
+    deleted = scene.call("delete_file", path="d", recursive=True)
+
+    assert len(listed.value["entries"]) > 150
+    assert "cannot be looked into" in listed.warnings[0]
+    assert searched.ok
+    assert deleted.value["deleted"][0] == "d"
+    assert restore(scene, deleted.value["trash"]) == "d"
+    subprocess.run(["rm", "-r", "d"], cwd=scene.project, check=True)
 
 
 # --- move_file ----------------------------------------------------------------------------------

@@ -259,17 +259,3 @@ def test_list_stops_when_the_time_is_over(scene: Scene) -> None:
 )
 def test_list_names_what_is_wrong(tree: Scene, path: str, code: str | None) -> None:
     assert tree.code("list_directory", path=path) == code
-
-
-def test_very_deep_tree_is_listed_as_far_as_paths_go(scene: Scene) -> None:
-    folder = os.open(scene.project, os.O_RDONLY)
-    for _ in range(300):
-        os.mkdir("d", dir_fd=folder)
-        below = os.open("d", os.O_RDONLY, dir_fd=folder)
-        os.close(folder)
-        folder = below
-    os.close(folder)
-
-    result = scene.call("list_directory", path=".", recursive=True)
-
-    assert len(result.value["entries"]) == 300
