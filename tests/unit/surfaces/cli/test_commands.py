@@ -35,7 +35,7 @@ def test_words_and_options_are_told_apart(
 
 def test_hidden_commands_are_no_choice() -> None:
     assert choices(()) == [
-        *("tool", "trust", "lint", "schema", "config"),
+        *("tool", "trust", "lint", "schema", "config", "trash"),
         *("doctor", "sandbox", "completion", "help"),
     ]
     writing = ["new", "test", "validate", "import"]
@@ -44,4 +44,4 @@ def test_hidden_commands_are_no_choice() -> None:
 
 def test_every_command_a_person_can_choose_has_a_summary() -> None:
     visible = {words for words in COMMANDS if not words[0].startswith("_")}
-    assert visible | {("tool",), ("sandbox",), ("config",)} == set(SUMMARIES)
+    assert visible | {("tool",), ("sandbox",), ("config",), ("trash",)} == set(SUMMARIES)
