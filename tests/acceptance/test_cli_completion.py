@@ -95,7 +95,7 @@ def completed(place: Place, line: str) -> list[str]:
         ("tongs doctor --j", ["--json"]),
         ("tongs completion ", ["bash", "zsh", "fish"]),
         ("tongs help tool l", ["list"]),
-        ("tongs help tr", ["trust", "trash"]),
+        ("tongs help tr", ["trash", "trust"]),
         ("tongs trust w", ["weather"]),
         ("tongs tool run 'we", ["weather"]),
         ("tongs nonsense ", [""]),

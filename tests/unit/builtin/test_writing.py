@@ -363,3 +363,33 @@ def test_edit_of_a_file_that_changed_meanwhile_does_nothing(scene: Scene) -> Non
     assert result.error is not None
     assert result.error.details["changed"] is True
     assert file.read_text() == "one two three"
+
+
+def test_preview_of_a_new_file_shows_its_text(scene: Scene) -> None:
+    call = ToolCall("1", "write_file", {"path": "new", "content": "text\x1b[2J"}, AGENT)
+
+    result = scene.runtime.validate(call, preview=True)
+
+    assert result.output == "create new (8 bytes)\ntext\\x1b[2J"
+    assert result.metadata["decision"] == "allow"
+
+
+def test_preview_of_what_is_no_text_says_so(scene: Scene) -> None:
+    (scene.project / "raw").write_bytes(b"\0\xff")
+
+    scene.call("write_file", path="raw", content="text")
+
+    (request,) = scene.person.asked
+    assert request.preview == "overwrite raw with 4 bytes (no text that can be compared)"
+
+
+def test_long_difference_is_cut_and_line_ends_are_named(scene: Scene) -> None:
+    (scene.project / "long").write_text("".join(f"{n}\n" for n in range(1000)))
+    (scene.project / "ends").write_bytes(b"a\r\nb\r\n")
+
+    scene.call("write_file", path="long", content="x" * 5000)
+    scene.call("write_file", path="ends", content="a\nb\n")
+
+    long, ends = (request.preview for request in scene.person.asked)
+    assert "more lines" in long
+    assert "only line ends differ" in ends
