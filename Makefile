@@ -54,7 +54,7 @@ $(NATIVE)/.built: $(wildcard $(NATIVE)/*.[ch]) src/tongs/sandbox/compiled.py too
 	@touch $@
 
 # What the tests and the examples call besides Python.
-PROGRAMS := bash cc curl fish git jq node perl tmux unshare update-ca-certificates zsh
+PROGRAMS := bash cc curl fish git jq node perl rg tmux unshare update-ca-certificates zsh
 
 .PHONY: programs
 programs:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from docs_builtin import builtin_reference
 from docs_cli import cli_reference
 from docs_lint import lint_reference
 
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # (path below the repository root, function that returns the whole text of that file)
 GENERATORS: list[tuple[str, Callable[[], str]]] = [
+    ("docs/reference/built-in-tools.md", builtin_reference),
     ("docs/reference/cli.md", cli_reference),
     ("docs/reference/lint.md", lint_reference),
 ]

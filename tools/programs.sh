@@ -9,6 +9,7 @@ packages_of() {
     bwrap) echo bubblewrap ;;
     cc) echo gcc libc6-dev ;;
     node) echo nodejs ;;
+    rg) echo ripgrep ;;
     unshare) echo util-linux ;;
     update-ca-certificates) echo ca-certificates ;;
     *) echo "$1" ;;

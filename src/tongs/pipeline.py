@@ -42,6 +42,7 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         step("validate")
         call = _with_arguments(call, parts.validate(tool, call.arguments))
         allowance = parts.allow(call, tool)
+        call = at_stake(call, tool, allowance, parts)
         step("decide")
         verdict = decide(call, tool, parts)
         allowance, door = await prepare(tool, allowance, parts, door)
@@ -105,6 +106,18 @@ def find(call: ToolCall, parts: Parts, door: Door) -> Tool:
     return tool
 
 
+def at_stake(call: ToolCall, tool: Tool, allowance: Allowance, parts: Parts) -> ToolCall:
+    """What a built-in tool would replace or remove: the rules, the person and the tool see one
+    state of it, so that nothing can be put there between the decision and the act."""
+    look = None
+    if tool.origin.scope is Scope.BUILTIN:
+        look = getattr(parts.executors[tool.executor], "at_stake", None)
+    if look is None:
+        return call
+    world = parts.world(tool, allowance)
+    return replace(call, at_stake=look(call, tool, world, allowance.permissions))
+
+
 def decide(call: ToolCall, tool: Tool, parts: Parts) -> Verdict:
     """Step 3. A denial ends the call here, before anything was started."""
     verdict = parts.decide(call, tool)
@@ -154,6 +167,7 @@ async def approve(
         if door.redactor is not None:
             edited = _restored(edited, request.args, call.arguments)
         call = replace(call, arguments=parts.validate(tool, edited))
+        call = at_stake(call, tool, allowance, parts)
         decide(call, tool, parts)
     parts.audit.answered(_recorded(call, door), tool, response)
     if response.remember is not None:
@@ -335,7 +349,7 @@ def _request(
         else tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world, parts))),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
-        digest=bound_to(tool, call.arguments, allowance.permissions),
+        digest=bound_to(tool, call.arguments, allowance.permissions, call.at_stake),
         definition=tool.origin.digest,
         tags=tool.tags,
         project=tool.origin.project or world.place.root,

@@ -62,7 +62,7 @@ def completed(place: Place, line: str) -> list[str]:
             "tongs ",
             [
                 *("tool", "tools", "trust", "review", "approvals", "lint", "schema", "config"),
-                *("doctor", "sandbox", "rules", "audit", "completion", "help"),
+                *("trash", "doctor", "sandbox", "rules", "audit", "completion", "help"),
             ],
         ),
         ("tongs to", ["tool", "tools"]),
@@ -97,7 +97,7 @@ def completed(place: Place, line: str) -> list[str]:
         ("tongs doctor --j", ["--json"]),
         ("tongs completion ", ["bash", "zsh", "fish"]),
         ("tongs help tool l", ["list"]),
-        ("tongs help tr", ["trust"]),
+        ("tongs help tr", ["trash", "trust"]),
         ("tongs trust w", ["weather"]),
         ("tongs tool run 'we", ["weather"]),
         ("tongs nonsense ", [""]),

@@ -124,7 +124,7 @@ BUILTIN: dict[str, tuple[str, Callable[[str, str], dict[str, Any]]]] = {
     "web": ("web_fetch", lambda value, url: {"url": url, "method": "POST", "body": value}),
 }
 # Its tools have tests of their own; none of them leaves a file and says what it was told.
-FUNCTIONS = {"builtin"}
+FUNCTIONS = {"builtin", "builtin_process"}
 
 
 @pytest.fixture(params=sorted({*SAMPLES, *BUILTIN}))

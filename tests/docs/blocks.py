@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 # Written from the program's own texts; tools/docs.py checks them.
-GENERATED = {"docs/reference/cli.md", "docs/reference/lint.md"}
+GENERATED = {f"docs/reference/{name}.md" for name in ("built-in-tools", "cli", "lint")}
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[a-z]*)$")
 

@@ -16,6 +16,14 @@ from tongs.registry import RESERVED
 
 # Name -> module below `tongs.builtin`, in the order of a listing.
 MODULES: dict[str, str] = {
+    "list_directory": "listing",
+    "read_file": "reading",
+    "write_file": "writing",
+    "edit_file": "editing",
+    "delete_file": "deleting",
+    "move_file": "moving",
+    "search_files": "searching",
+    "output_read": "kept",
     "shell": "code",
     "run_code": "code",
     "job_status": "jobs",
@@ -28,7 +36,7 @@ MODULES: dict[str, str] = {
 }
 
 # Names of seed 001 for tools of seed 002.
-ALIASES: dict[str, str] = {"fetch": "web_fetch"}
+ALIASES: dict[str, str] = {"list_files": "list_directory", "fetch": "web_fetch"}
 
 QUALIFIER = "builtin:"
 

@@ -46,6 +46,7 @@ def tool(name: str, settings: Settings) -> Tool:
         executor="builtin",
         plan=ToolsSearch(),
         tags=("read",),
+        automatic=True,
         permissions=Permissions(),
         timeout=30.0,
         idempotent=True,

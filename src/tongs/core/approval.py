@@ -131,7 +131,14 @@ class ApprovalQueue(Protocol):
         """The answer, for whoever is about to act on it; an approval is given to one only."""
 
 
-def bound_to(tool: Tool, arguments: Mapping[str, Any], permissions: Permissions) -> str:
-    """What an approval holds for: this definition, these arguments, these permissions."""
+def bound_to(
+    tool: Tool, arguments: Mapping[str, Any], permissions: Permissions, at_stake: str = ""
+) -> str:
+    """What an approval holds for: this definition, these arguments, these permissions.
+
+    And, where something is replaced or removed, that thing as it is.
+    """
     thing = [tool.qualified_name, tool.origin.digest, arguments, permissions.to_wire()]
+    if at_stake:
+        thing.append(at_stake)
     return digest_of(json.dumps(thing, sort_keys=True, default=str).encode())

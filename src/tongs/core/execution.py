@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 
-from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from tongs.core.annotations import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 from tongs.core.jobs import Jobs, NoJobs
 from tongs.core.permissions import Limits, Permissions, covered
 from tongs.core.record import dataclass, field
 
 if TYPE_CHECKING:
     from tongs.core.call import ToolCall
+    from tongs.core.files import Files, KeptOutput
     from tongs.core.result import ToolResult
     from tongs.core.tool import Tool
 
@@ -319,6 +320,10 @@ class Place:
         return self.cwd if covered(self.cwd, (self.root,)) else self.root
 
 
+def _not_here() -> NoReturn:
+    raise RuntimeError("this world has no files of its own")
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """What the runtime hands to an executor: the place, the base environment, the interpreters."""
@@ -327,6 +332,9 @@ class World:
     environment: Mapping[str, str]
     interpreters: Mapping[str, str]
     platform: str
+    # For tools that are functions of Tongs itself; both are made when one first needs them.
+    files: Callable[[], Files] = _not_here
+    kept_output: Callable[[], KeptOutput] = _not_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +399,12 @@ class Executor(Protocol):
 
 
 class Builtin(Protocol):
-    """The plan of a tool that is a function of Tongs itself."""
+    """The plan of a tool that is a function of Tongs itself.
+
+    One that replaces or removes something also has `at_stake(call, tool, world, permissions)`: a
+    text that tells one state of that thing from another, empty where there is nothing. It is asked
+    before anybody decides, a person approves that very state, and `run` finds it in the call.
+    """
 
     def preview(self, arguments: Mapping[str, Any], world: World) -> str:
         """What would happen, for a person to read; a change of a file as a diff."""

@@ -27,6 +27,7 @@ KEYS = (
     "python_file",
     "code",
     "web",
+    "builtin_process",
 )
 
 

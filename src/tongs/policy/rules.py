@@ -140,7 +140,7 @@ class ApprovalRequired:
     approved: Sequence[Selector]
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
-        if call.caller.agreed or not _requires_approval(tool, call.arguments):
+        if call.caller.agreed or not _requires_approval(call, tool):
             return None
         if any(selector.names(tool) for selector in self.approved):
             return None
@@ -269,8 +269,8 @@ def _claims(tool: Tool) -> str:
     return "of level run (it has no security tag)"
 
 
-def _requires_approval(tool: Tool, arguments: Mapping[str, Any]) -> bool:
-    return _says(tool.requires_approval, arguments)
+def _requires_approval(call: ToolCall, tool: Tool) -> bool:
+    return bool(call.at_stake) or _says(tool.requires_approval, call.arguments)
 
 
 def _says(answer: bool | Callable[[Mapping[str, Any]], bool], arguments: Mapping[str, Any]) -> bool:

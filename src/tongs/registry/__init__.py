@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 # Names of built-in tools that no definition takes over: whoever uses them relies on them.
 RESERVED = frozenset(
-    "read_file write_file list_directory delete_file move_file shell run_code".split()
+    "read_file write_file edit_file list_directory delete_file move_file search_files output_read"
+    " shell run_code".split()
 )
 
 

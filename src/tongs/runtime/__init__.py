@@ -23,7 +23,7 @@ from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool, ToolLike
-from tongs.pipeline import run
+from tongs.pipeline import at_stake, run
 from tongs.policy.rules import Rule, RuleEngine, Stands, default_rules
 from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.approving import Approving
@@ -42,6 +42,7 @@ from tongs.store.log import Log
 from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
+    from tongs.builtin.workspace import Workspace
     from tongs.runtime.approvals import ApprovalDesk
     from tongs.runtime.creating import Created
     from tongs.runtime.offering import Offer, Offering
@@ -286,6 +287,8 @@ class Runtime:
         try:
             tool = self._parts.find(call, scope)
             call = replace(call, arguments=self._parts.validate(tool, call.arguments))
+            if tool.origin.scope is Scope.BUILTIN:
+                call = at_stake(call, tool, self._parts.allow(call, tool), self._parts)
             verdict = self._parts.decide(call, tool)
             output = self._preview(call, tool) if preview else ""
         except ToolError as error:
@@ -322,6 +325,12 @@ class Runtime:
         from tongs.runtime.requirements import absent  # noqa: PLC0415 - as above
 
         return absent(tool, self._bare_world(tool))
+
+    def workspace(self) -> Workspace:
+        """The files of this place, for a person: to be used with `with`."""
+        from tongs.builtin.workspace import Workspace  # noqa: PLC0415 - the trash only
+
+        return Workspace.to_show(self._bare_world(Tool("")))
 
     def close(self) -> None:
         """End its jobs and what it keeps open. Other calls in progress are not waited for.

@@ -19,7 +19,7 @@ from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Level, Origin, Tool, Trust
 from tongs.policy.permissions import NETWORK_TAGS
-from tongs.registry import Entry, find, marked
+from tongs.registry import Entry, find, marked, not_found
 from tongs.runtime.shapes import (
     ENDINGS,
     EXECUTABLE,
@@ -201,6 +201,8 @@ class Catalogue:
         when, entry = self._recent.get((name, scope), (0.0, None))
         if entry is None or now - when > _RECENT or not os.path.lexists(entry.path):
             entry = self.entry(name, scope)
+            if entry.scope is Scope.BUILTIN:
+                raise not_found(name, ())  # no definition has the name
             if entry.broken:
                 self._recent.pop((name, scope), None)
             else:

@@ -14,7 +14,7 @@ from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Place, Policy, Sandbox, SpoolOpener, Waiter, World
+from tongs.core.execution import Place, Policy, Sandbox, Waiter, World
 from tongs.core.parts import Allowance, Audit, Decide, Parts
 from tongs.core.permissions import Limits, shorter
 from tongs.core.record import replace
@@ -32,10 +32,13 @@ from tongs.store.cache import DefinitionCache
 from tongs.store.log import Log
 
 if TYPE_CHECKING:
+    from tongs.core.files import Files
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
     from tongs.runtime.shapes import Shapes
+    from tongs.sandbox.host import Host
+    from tongs.store.spool import Spool
 
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 
@@ -100,11 +103,13 @@ class Wiring:
         self._registry = registry
         self._log = log
         self._platform = platform()
-        self._executors = Executors()
         self._interpreters = _interpreters(settings, places.home)
         # Calls share it, so it is not theirs to change.
         base = MappingProxyType(base_environment(host, _TEMPORARY))
-        self._world = World(self.place, base, self._interpreters, self._platform)
+        self._world = World(
+            self.place, base, self._interpreters, self._platform, self._files, self._spool
+        )
+        self._made_files: Files | None = None
         # By identity, holding the tool so that the identity cannot be given to another one.
         self._allowed: dict[int, tuple[Tool, Allowance]] = {}
         self._executors = Executors()
@@ -114,9 +119,18 @@ class Wiring:
         return Look(self.place, commands_of(self._executors, self._world))
 
     def sandbox(self, *, single_thread: bool) -> ChosenSandbox:
+        return ChosenSandbox(
+            self._settings.enforcement,
+            self._machine(),
+            direct=single_thread,
+            spool=self._spool(),
+            state=self._places.state,
+        )
+
+    def _machine(self) -> Host:
         from tongs.sandbox.host import Host  # noqa: PLC0415 - listing starts nothing
 
-        host = Host(
+        return Host(
             home=self._places.home,
             state=os.path.realpath(self._places.state),
             authority=authority(self._places),
@@ -125,13 +139,18 @@ class Wiring:
             programs=tuple(self._interpreters.values()),
             native=uses_native(self._host),
         )
-        return ChosenSandbox(
-            self._settings.enforcement,
-            host,
-            direct=single_thread,
-            spool=self._spool(),
-            state=self._places.state,
-        )
+
+    def _spool(self) -> Spool:
+        from tongs.store.spool import Spool  # noqa: PLC0415 - listing starts nothing
+
+        return Spool(os.path.join(self._places.state, "spool"))
+
+    def _files(self) -> Files:
+        if self._made_files is None:
+            from tongs.sandbox.beneath import Beneath  # noqa: PLC0415 - built-in tools only
+
+            self._made_files = Beneath(self._machine())
+        return self._made_files
 
     def parts(self, decide: Decide, sandbox: Sandbox, audit: Audit) -> Parts:
         """Everything that a pipeline is given."""
@@ -151,11 +170,6 @@ class Wiring:
             reveal=self.reveal,
             spool=self._spool(),
         )
-
-    def _spool(self) -> SpoolOpener:
-        from tongs.store.spool import Spool  # noqa: PLC0415 - listing starts nothing
-
-        return Spool(os.path.join(self._places.state, "spool"))
 
     def ask(
         self,

@@ -11,12 +11,9 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from tongs.core.files import PROTECTED_NAMES as NAMES
 from tongs.sandbox.roots import inside
 
-NAMES = (
-    *(".tongs", ".cycod", ".kodelet", "kodelet-tools", ".glee"),
-    *(".mcp.json", ".vscode", ".idea"),
-)
 _OF_EDITORS = ("/.vscode", "/.idea")
 _IN_GIT = ("hooks", "config", "config.worktree", "info/attributes")
 _MOST_MODULES = 64

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, TypeAlias
 from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.files import PROTECTED_NAMES as NAMES
 from tongs.core.permissions import Permissions, covered
 from tongs.core.record import replace
 from tongs.sandbox.host import Host
-from tongs.sandbox.protected import NAMES
 
 if TYPE_CHECKING:
     import subprocess

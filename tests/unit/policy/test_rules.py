@@ -10,6 +10,7 @@ from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import ErrorCode
 from tongs.core.permissions import Bound
+from tongs.core.scope import Scope
 from tongs.core.tool import Level, Origin, Tool, Trust
 from tongs.policy.rules import default_rules
 
@@ -137,6 +138,26 @@ def test_allowed_tool_may_use_what_claims_no_more_than_itself() -> None:
     assert decide(READ, outer) is Decision.ALLOW
     assert decide(WRITE, outer) is Decision.ALLOW
     assert decide(RUN, outer) is Decision.ASK
+
+
+def test_built_in_tool_asks_only_where_it_says_so_or_replaces_something() -> None:
+    origin = Origin(scope=Scope.BUILTIN, format="builtin")
+    plain = replace(WRITE, origin=origin)
+    asking = replace(plain, requires_approval=True)
+    replacing = ToolCall(caller=AGENT, at_stake="file:1")
+
+    assert decide(plain, AGENT) is Decision.ALLOW
+    assert decide(asking, AGENT) is Decision.ASK
+    assert decide(asking, AGENT, (plain.name,)) is Decision.ALLOW
+    assert default_rules((), ()).decide(replacing, plain).decision is Decision.ASK
+    assert decide(plain, AGENT, deny=("tool:write",)) is Decision.DENY
+
+
+def test_built_in_tool_is_not_allowed_to_a_tool_that_claims_less() -> None:
+    tool = replace(WRITE, origin=Origin(scope=Scope.BUILTIN, format="builtin"))
+
+    assert decide(tool, Caller(CallerKind.TOOL, "outer", level="read")) is Decision.ASK
+    assert decide(tool, Caller(CallerKind.TOOL, "outer", level="write")) is Decision.ALLOW
 
 
 def test_further_rules_take_part_in_the_maximum() -> None:

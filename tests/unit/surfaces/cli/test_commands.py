@@ -35,7 +35,7 @@ def test_words_and_options_are_told_apart(
 
 def test_hidden_commands_are_no_choice() -> None:
     assert choices(()) == [
-        *("tool", "tools", "trust", "review", "approvals", "lint", "schema", "config"),
+        *("tool", "tools", "trust", "review", "approvals", "lint", "schema", "config", "trash"),
         *("doctor", "sandbox", "rules", "audit", "completion", "help"),
     ]
     writing = ["new", "test", "validate", "import", "create"]
@@ -44,5 +44,5 @@ def test_hidden_commands_are_no_choice() -> None:
 
 def test_every_command_a_person_can_choose_has_a_summary() -> None:
     visible = {words for words in COMMANDS if not words[0].startswith("_")}
-    groups = {(name,) for name in "tool tools sandbox config approvals rules audit".split()}
+    groups = {(name,) for name in "tool tools sandbox config approvals rules audit trash".split()}
     assert visible | groups == set(SUMMARIES)
