@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from bench.measuring import ratios, repeated
-from bench.pipeline import ARGUMENTS, TOOL, FunctionExecutor
+from bench.pipeline import ARGUMENTS, TOOLS
 from bench.rows import Row
 from bench.world import World
 from tongs import ApprovalRequest, ApprovalResponse, Approver, Caller, CallerKind, Runtime, ToolCall
@@ -26,10 +26,9 @@ _AGENT = Caller(CallerKind.AGENT, "bench")
 
 def rows(world: World, rounds: int) -> Iterator[Row]:
     with Runtime.open(world.project) as runtime:
-        pinned = replace(TOOL, origin=replace(TOOL.origin, digest="0" * 64))
-        runtime.registry.register(pinned)
-        executors = {"function": FunctionExecutor()}
-        asking = replace(runtime._parts, executors=executors)  # noqa: SLF001 - no function tools yet
+        tool = TOOLS[1]
+        runtime.register(replace(tool, origin=replace(tool.origin, digest="0" * 64)))
+        asking = runtime._parts  # noqa: SLF001 - the same with other rules, to compare
         with Runtime.open(world.project, auto_approve=["tool:read"]) as allowing:
             allowed = replace(asking, decide=allowing._parts.decide)  # noqa: SLF001 - as above
 
@@ -46,7 +45,7 @@ def rows(world: World, rounds: int) -> Iterator[Row]:
             return runtime.approving.store.take(question.id)
 
         def called(parts: object, approver: Approver | None) -> None:
-            call = ToolCall("bench", "forecast", json.loads(ARGUMENTS), _AGENT)
+            call = ToolCall("bench", "forecast_now", json.loads(ARGUMENTS), _AGENT)
             result = drive(run(call, parts, Door(BlockingWaiter(), approver)))  # type: ignore[arg-type]  # Parts
             if not result.ok:
                 raise RuntimeError(f"the call was refused: {result.error}")

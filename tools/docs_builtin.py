@@ -46,9 +46,8 @@ def _entry(tool: Tool, aliases: list[str]) -> str:
         for name, schema in tool.output_schema["properties"].items():
             always = name in tool.output_schema.get("required", ())
             lines.append(f"| `{name}` | {_type(schema)} | {_returned(schema, always)} |")
-    lines.append(
-        f"\nLevel `{tool.level}`. Approval: {_approval(tool)}. Timeout: {tool.timeout:g} s.\n"
-    )
+    timeout = "" if tool.timeout is None else f" Timeout: {tool.timeout:g} s."
+    lines.append(f"\nLevel `{tool.level}`. Approval: {_approval(tool)}.{timeout}\n")
     return "\n".join(lines)
 
 
@@ -84,4 +83,6 @@ def _approval(tool: Tool) -> str:
         return f"always ({tool.approval_reason})"
     if callable(tool.requires_approval) or hasattr(tool.plan, "at_stake"):
         return f"where {tool.approval_reason}" if tool.approval_reason else "by its arguments"
-    return "none"
+    if callable(tool.automatic):
+        return "agents ask, unless the config lists the host"
+    return "none" if tool.automatic else "agents ask"

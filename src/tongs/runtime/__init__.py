@@ -96,9 +96,9 @@ class Runtime:
         names further definition files or folders. The settings of `profile` come after those of the
         config files. `single_thread` promises that this process has one thread and keeps to it, so
         that processes start without a fork server. Without `use_cache` everything is read anew.
-        `secrets` gives secrets instead of the environment; where it gives None, a reference of the
-        config counts; `tools` are for `register`. Raises DefinitionInvalid for a config file that
-        cannot be used, ToolError where the folder is gone or one of `tools` is none.
+        `secrets` gives secrets; where it gives None, references of the config and the environment
+        count. `tools` are for `register`. Raises DefinitionInvalid for a config that is wrong, and
+        ToolError.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
@@ -107,8 +107,7 @@ class Runtime:
         trust = TrustStore(places.state)
         files = SettingsFiles(places, trust, profile)
         settings = files.load()
-        shell = default_shell(settings, host)
-        cache, shapes = _readers(places, files, shell, use_cache=use_cache)
+        cache, shapes = _readers(places, files, default_shell(settings, host), use_cache=use_cache)
         catalogue = Catalogue(
             *(places, trust, cache, shapes, Builtins(settings)),
             custom_tools=settings.custom_tools,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread  # the public module is one that a command line never needs
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from tongs.builtin import Builtins
 from tongs.config.ownership import why_not_own
@@ -17,9 +17,16 @@ from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, Problem, 
 from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
-from tongs.core.tool import Level, Origin, Tool, Trust
-from tongs.policy.permissions import NETWORK_TAGS
+from tongs.core.tool import Origin, Tool, Trust
 from tongs.registry import Entry, find, marked, not_found
+from tongs.runtime.rows import (
+    entries_of,
+    parts_beside,
+    row_beside,
+    row_of,
+    row_of_file,
+    shown,
+)
 from tongs.runtime.shapes import (
     ENDINGS,
     EXECUTABLE,
@@ -355,7 +362,7 @@ class Catalogue:
         trust_of = self._trust.states_in(folder) if local and rows else _by_place
         if local:
             accepted = [row for path, row in rows if trust_of(path, row.get("digest", "")).holds]
-            self._beside[folder] = (time.monotonic(), _parts_beside(accepted))
+            self._beside[folder] = (time.monotonic(), parts_beside(accepted))
         # User and global folders are trusted for their place, so the place must be the person's.
         distrust = None if local else why_not_own(folder)
         for path, row in rows:
@@ -378,7 +385,7 @@ class Catalogue:
         name = shape.name(path)
         try:
             if origin.format == PYTHON:
-                return self._row_of_file(name, shape.all(path, origin))
+                return row_of_file(name, shape.all(path, origin))
             tool = self.load(path, origin)
         except DefinitionInvalid as invalid:
             row = {"name": name, "problems": [str(problem) for problem in invalid.problems]}
@@ -388,22 +395,14 @@ class Catalogue:
             return row
         except ToolError as error:
             return {"name": name, "problems": [error.message]}
-        row = _row_of(tool)
+        row = row_of(tool)
         if tool.trust is Trust.UNTRUSTED and origin.format == EXECUTABLE:
             row["unknown"] = True
         if origin.format == YAML and (also := self._shapes.configs_of(tool)):
             row["also"] = also
         if origin.format == MANIFEST:
-            row["also"] = _outside(tool)
-            row["parts"] = [path for path in tool.parts[1:] if not _is_in(path, tool.parts[0])]
+            row |= row_beside(tool)
         return row
-
-    def _row_of_file(self, name: str, tools: Sequence[Tool]) -> dict[str, Any]:
-        """A file of several tools: what is known of each, or that nothing is."""
-        row = {"name": name, "digest": tools[0].origin.digest}
-        if not tools[0].trust.holds:
-            return {**row, "unknown": True}
-        return {**row, "members": [{**_row_of(tool), "member": tool.name} for tool in tools]}
 
     def _entries_of(
         self, path: str, row: dict[str, Any], origin: Origin, trust: Trust
@@ -412,80 +411,11 @@ class Catalogue:
             # It was not asked before; now it may be.
             self._cache.forget(os.path.dirname(path), os.path.basename(path))
             row = self._row(path, origin)
-        for each in row.get("members") or (row,):
-            yield Entry(
-                name=each["name"],
-                description=each.get("description", ""),
-                scope=origin.scope,
-                format=origin.format,
-                family=origin.family,
-                path=path,
-                tags=tuple(each.get("tags", ())),
-                platforms=tuple(each.get("platforms", ())),
-                level=each.get("level", Level.RUN.value),
-                network=each.get("network", False),
-                parameters=tuple(each.get("parameters", ())),
-                digest=each.get("digest", ""),
-                trust=trust,
-                problems=tuple(each.get("problems", ())),
-                member=each.get("member", ""),
-            )
-
-
-def _row_of(tool: Tool) -> dict[str, Any]:
-    declared = tool.permissions
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "tags": list(tool.tags),
-        "platforms": list(tool.platforms),
-        "level": tool.level.value,
-        "network": bool(declared.network)
-        if declared is not None
-        else not NETWORK_TAGS.isdisjoint(tool.tags),
-        "parameters": list(tool.input_schema["properties"]),
-        "digest": tool.origin.digest,
-    }
-
-
-def shown(tool: Tool) -> Entry:
-    """What a listing tells of a tool that lies in no folder."""
-    network = tool.permissions is not None and bool(tool.permissions.network)
-    return Entry(
-        name=tool.name,
-        description=tool.description,
-        scope=tool.origin.scope,
-        format=tool.origin.format,
-        tags=tool.tags,
-        level=tool.level.value,
-        network=network or not NETWORK_TAGS.isdisjoint(tool.tags),
-        parameters=tuple(tool.input_schema["properties"]),
-    )
-
-
-def _parts_beside(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """What tools consist of beside their folder, wherever links lead."""
-    parts = (part for row in rows for part in row.get("parts", ()))
-    return tuple(dict.fromkeys(map(os.path.realpath, parts)))
+        yield from entries_of(path, row, origin, trust)
 
 
 def _by_place(path: str, digest: str) -> Trust:
     return Trust.PLACE
-
-
-def _outside(tool: Tool) -> list[str]:
-    """The files beyond its directory that a tool consists of, and the folders of packages."""
-    from tongs.runtime.bundle import parts  # noqa: PLC0415 - manifests only
-
-    folder = tool.parts[0]
-    found = [part.path for part in parts(folder, tool.parts[1:])]
-    beside = [path for path in found if not _is_in(path, folder)]
-    folders = dict.fromkeys(os.path.dirname(path) for path in beside)
-    return [*beside, *folders]
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path.startswith(folder + os.sep)
 
 
 def _not_own(path: str, shape: str) -> str | None:

@@ -49,7 +49,7 @@ class Offering:
 
     def entries(self) -> list[Entry]:
         """What is known of each, the program's own first, then by nearness."""
-        from tongs.runtime.catalogue import shown  # noqa: PLC0415 - made after this
+        from tongs.runtime.rows import shown  # noqa: PLC0415 - made after this
 
         own = [shown(tool) for tool in self._registry.list()]
         found = {entry.name: entry for entry in own}

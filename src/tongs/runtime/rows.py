@@ -1,0 +1,100 @@
+"""What a listing shows of a definition: a row for the cache, and the entry made from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tongs.core.annotations import Any
+from tongs.core.tool import Level, Origin, Tool, Trust
+from tongs.policy.permissions import NETWORK_TAGS
+from tongs.registry import Entry
+
+
+def row_of(tool: Tool) -> dict[str, Any]:
+    """One tool, as JSON for the cache."""
+    declared = tool.permissions
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "tags": list(tool.tags),
+        "platforms": list(tool.platforms),
+        "level": tool.level.value,
+        "network": bool(declared.network)
+        if declared is not None
+        else not NETWORK_TAGS.isdisjoint(tool.tags),
+        "parameters": list(tool.input_schema["properties"]),
+        "digest": tool.origin.digest,
+    }
+
+
+def row_of_file(name: str, tools: Sequence[Tool]) -> dict[str, Any]:
+    """A file of several tools: what is known of each, or that nothing is."""
+    row = {"name": name, "digest": tools[0].origin.digest}
+    if not tools[0].trust.holds:
+        return {**row, "unknown": True}
+    return {**row, "members": [{**row_of(tool), "member": tool.name} for tool in tools]}
+
+
+def row_beside(tool: Tool) -> dict[str, list[str]]:
+    """What else changes a manifest's row, and what it consists of outside of its folder."""
+    parts = [path for path in tool.parts[1:] if not _is_in(path, tool.parts[0])]
+    return {"also": _outside(tool), "parts": parts}
+
+
+def entries_of(path: str, row: Mapping[str, Any], origin: Origin, trust: Trust) -> Iterator[Entry]:
+    """The entry of a row, or those of the tools in one file."""
+    for each in row.get("members") or (row,):
+        yield Entry(
+            name=each["name"],
+            description=each.get("description", ""),
+            scope=origin.scope,
+            format=origin.format,
+            family=origin.family,
+            path=path,
+            tags=tuple(each.get("tags", ())),
+            platforms=tuple(each.get("platforms", ())),
+            level=each.get("level", Level.RUN.value),
+            network=each.get("network", False),
+            parameters=tuple(each.get("parameters", ())),
+            digest=each.get("digest", ""),
+            trust=trust,
+            problems=tuple(each.get("problems", ())),
+            member=each.get("member", ""),
+        )
+
+
+def shown(tool: Tool) -> Entry:
+    """What a listing tells of a tool that lies in no folder."""
+    network = tool.permissions is not None and bool(tool.permissions.network)
+    return Entry(
+        name=tool.name,
+        description=tool.description,
+        scope=tool.origin.scope,
+        format=tool.origin.format,
+        tags=tool.tags,
+        level=tool.level.value,
+        network=network or not NETWORK_TAGS.isdisjoint(tool.tags),
+        parameters=tuple(tool.input_schema["properties"]),
+    )
+
+
+def parts_beside(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What tools consist of beside their folder, wherever links lead."""
+    parts = (part for row in rows for part in row.get("parts", ()))
+    return tuple(dict.fromkeys(map(os.path.realpath, parts)))
+
+
+def _outside(tool: Tool) -> list[str]:
+    """The files beyond its directory that a tool consists of, and the folders of packages."""
+    from tongs.runtime.bundle import parts  # noqa: PLC0415 - manifests only
+
+    folder = tool.parts[0]
+    found = [part.path for part in parts(folder, tool.parts[1:])]
+    beside = [path for path in found if not _is_in(path, folder)]
+    folders = dict.fromkeys(os.path.dirname(path) for path in beside)
+    return [*beside, *folders]
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path.startswith(folder + os.sep)
