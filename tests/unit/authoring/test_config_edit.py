@@ -153,5 +153,5 @@ def test_the_sample_says_nothing_and_would_be_good_with_every_mark_taken_away() 
     assert check_document(document, "config") == []
     assert set(document.data) == {
         *("security", "approvals", "limits", "tools", "custom_tools", "interpreters"),
-        *("audit", "telemetry", "profiles"),
+        *("audit", "telemetry", "profiles", "secrets"),
     }

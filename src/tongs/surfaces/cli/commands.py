@@ -113,6 +113,7 @@ AUTHORITY = frozenset(
         ("approvals", "deny"),
         ("config", "set"),
         ("config", "init"),
+        ("audit", "head"),
     }
 )
 
