@@ -38,6 +38,7 @@ BY_A_PERSON: dict[Words, str] = {
     ("approvals", "deny"): "{second}",
     ("config", "set"): "limits.memory 1GiB",
     ("config", "init"): "--local",
+    ("audit", "head"): "",
 }
 
 # These show, check or run something, and leave every decision as it was.
@@ -45,6 +46,8 @@ DECIDE_NOTHING: set[Words] = {
     *(("tool", word) for word in ("list", "get", "run", "test", "validate")),
     *(("config", word) for word in ("list", "get", "path")),
     *(("sandbox", word) for word in ("run", "explain")),
+    *(("rules", word) for word in ("list", "test", "explain", "check")),
+    *(("audit", word) for word in ("list", "show", "stats", "export", "verify")),
     *((word,) for word in ("lint", "schema", "doctor", "completion", "help", "__complete")),
 }
 
@@ -146,11 +149,12 @@ def test_no_command_of_authority_works_inside_of_a_call(
 
 @pytest.mark.parametrize("tier", ["A", "B"])
 def test_no_file_that_decides_can_be_written_inside_of_a_call(
-    scene: Place, inside: Run, tier: str
+    scene: Place, tongs: Run, inside: Run, tier: str
 ) -> None:
     state, user = scene.state, scene.user
     files = [
-        *(state / name for name in ("trust.json", "approvals.yml", "audit/tools.log", "new")),
+        *(state / name for name in ("trust.json", "approvals.yml", "approvals.db", "new")),
+        *(state / "audit").iterdir(),
         *(user / name for name in ("config.yml", "tools/mine.yaml", "tools/new.yaml")),
         scene.glob / "config.yml",
     ]
@@ -163,15 +167,16 @@ def test_no_file_that_decides_can_be_written_inside_of_a_call(
     written = inside(f"{script}\ntrue")
 
     after = {path: path.read_bytes() if path.exists() else None for path in files}
-    log = state / "audit/tools.log"
+    record = dict.fromkeys((state / "audit").iterdir())  # the call itself is recorded
     assert written == ""
-    assert {**after, log: None} == {**before, log: None}
-    assert b"evil" not in log.read_bytes().replace(b"echo evil", b"")
+    assert {**after, **record} == {**before, **record}
+    assert tongs("audit", "verify").code == 0
     # The same by the person.
     for path in files:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a") as file:
             file.write("evil\n")
+    assert tongs("audit", "verify").code != 0
 
 
 @pytest.mark.parametrize("tier", ["A", "B"])

@@ -152,8 +152,8 @@ approval: {{required: true, reason: look}}
     assert SECRET not in shown.text
     assert encoded not in shown.text
     assert in_state(place) == []
-    log = (place.state / "audit/tools.log").read_text()
-    assert 'params={TEXT:"<[redacted]>' in log
+    record = (place.state / "audit/chain-000001.jsonl").read_text()
+    assert '"TEXT":"<[redacted]>' in record
 
 
 def test_inner_call_hides_the_secret_of_the_outer_one(place: Place, tongs: Run) -> None:

@@ -149,15 +149,16 @@ def flow(value: Any) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", written, style=style)
 
     Dumper.add_representer(str, text)
+    # In a list, where a comma or a bracket is a mark: the value may come to stand in one.
     dumped = yaml.dump(
-        value,
+        [value],
         Dumper=Dumper,
         default_flow_style=True,
         allow_unicode=True,
         sort_keys=False,
         width=2**31,
     )
-    return str(dumped).removesuffix("\n").removesuffix("\n...")
+    return str(dumped).strip()[1:-1]
 
 
 def _stays_text(written: str) -> bool:

@@ -14,7 +14,7 @@ from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.record import dataclass
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
-from tongs.runtime.bundle import MOST_BYTES
+from tongs.runtime.bundle import MOST_BYTES, Bundle
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.shapes import MANIFESTS
 from tongs.sandbox.ancestry import inside_a_call
@@ -73,16 +73,20 @@ class Definitions:
                 blocked_by=BlockedBy.TRUST,
                 hint=f"tongs review {tool.name}",
             )
-        self._pin(tool, f"tongs trust {tool.name}")
+        bundle = self._unchanged(tool, f"tongs trust {tool.name}")
+        # First the record: better one of a thing that failed than a thing without one.
         self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
+        self._pin(tool, bundle)
 
     def approve(self, tool: Tool) -> None:
         """Accept what an agent created, after a person has reviewed these very bytes."""
         refuse_inside_a_call("approve a tool")
-        self._pin(tool, f"tongs review {tool.name}")
+        bundle = self._unchanged(tool, f"tongs review {tool.name}")
         self.audit.approved(tool.name, "user")
+        self._pin(tool, bundle)
 
-    def _pin(self, tool: Tool, again: str) -> None:
+    def _unchanged(self, tool: Tool, again: str) -> Bundle:
+        """Everything that defines the tool, if it still is what was read."""
         bundle = self.catalogue.bundle(tool)
         if bundle.digest != tool.origin.digest:
             raise ToolError(
@@ -90,8 +94,9 @@ class Definitions:
                 f"{tool.origin.path} changed while you were reading it",
                 hint=f"look again: {again}",
             )
-        # First the record: better one of a thing that failed than a thing without one.
-        self.audit.trusted(tool.name, "user", tool.origin.digest[:16])
+        return bundle
+
+    def _pin(self, tool: Tool, bundle: Bundle) -> None:
         with refusals_said(f"{tool.name} was not accepted"):
             self.trust.accept(tool.origin.path, bundle.digest, bundle.text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tongs.authoring.config_edit import CannotEdit, edited, key_of, path_of, with_value
@@ -108,6 +108,8 @@ def test_files_of_any_shape_get_the_key(text: str, after: str) -> None:
     assert parse_config(after.encode(), "f").data["limits"]["cpu"] == "1s"
 
 
+@example(value="0,0")  # inside braces a comma ends a plain text
+@example(value="a]")
 @settings(deadline=None)
 @given(
     value=st.one_of(
@@ -153,5 +155,6 @@ def test_the_sample_says_nothing_and_would_be_good_with_every_mark_taken_away() 
     assert check_document(document, "config") == []
     assert set(document.data) == {
         *("security", "approvals", "limits", "tools", "custom_tools", "interpreters"),
-        *("audit", "telemetry", "web", "profiles"),
+        *("security", "approvals", "limits", "tools", "custom_tools", "interpreters"),
+        *("audit", "telemetry", "web", "secrets", "profiles"),
     }

@@ -123,6 +123,7 @@ AUTHORITY = frozenset(
         ("approvals", "deny"),
         ("config", "set"),
         ("config", "init"),
+        ("audit", "head"),
     }
 )
 

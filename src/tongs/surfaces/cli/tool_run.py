@@ -33,6 +33,7 @@ def options(parser: Parser) -> None:
     parser.add_argument("--show-command", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--no-stream", action="store_true")
+    parser.add_argument("--wait", metavar="DURATION")
     call_options(parser)
 
 
@@ -40,7 +41,6 @@ def call_options(parser: Parser) -> None:
     """What every command takes that calls tools."""
     parser.add_argument("--timeout", metavar="MILLISECONDS")
     parser.add_argument("--yes", action="store_true")
-    parser.add_argument("--wait", metavar="DURATION")
     parser.add_argument("--json", action="store_true")
     add_scope_options(parser, default="any")
 
