@@ -54,9 +54,9 @@ class AuditLog:
             del wire["secrets"]  # as the seed writes it
         self.event("TOOL_CREATED", name=name, creator=creator, permissions=wire)
 
-    def approved(self, name: str, approver: str) -> None:
-        """A person has reviewed a tool that an agent created."""
-        self.event("TOOL_APPROVED", name=name, approver=approver)
+    def approved(self, name: str, approver: str, digest: str) -> None:
+        """A person has reviewed a tool that an agent created, as it is with this digest."""
+        self.event("TOOL_APPROVED", name=name, approver=approver, digest=digest)
 
     def removed(self, name: str, remover: str) -> None:
         self.event("TOOL_REMOVED", name=name, remover=remover)

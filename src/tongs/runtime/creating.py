@@ -75,10 +75,11 @@ def create_tool(
         with _staged(folder, name, text.encode()) as staged:
             tool, findings = _checked(runtime, staged, final, name)
             require_within(name, tool.permissions, runtime.settings, runtime.places)
+            # As wherever something is decided: first the record, then the thing.
+            runtime.audit.created(name, creator, tool.permissions)
             _publish(runtime, os.path.dirname(staged), final, creator, changed=changed)
     except DefinitionInvalid as invalid:
         raise invalid.as_tool_error(name) from None
-    runtime.audit.created(name, creator, tool.permissions)
     return Created(runtime.definitions.at(final), final, changed, findings)
 
 

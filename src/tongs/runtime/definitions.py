@@ -82,7 +82,7 @@ class Definitions:
         """Accept what an agent created, after a person has reviewed these very bytes."""
         refuse_inside_a_call("approve a tool")
         bundle = self._unchanged(tool, f"tongs review {tool.name}")
-        self.audit.approved(tool.name, "user")
+        self.audit.approved(tool.name, "user", tool.origin.digest[:16])
         self._pin(tool, bundle)
 
     def _unchanged(self, tool: Tool, again: str) -> Bundle:
