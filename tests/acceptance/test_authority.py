@@ -48,6 +48,8 @@ DECIDE_NOTHING: set[Words] = {
     *(("sandbox", word) for word in ("run", "explain")),
     *(("rules", word) for word in ("list", "test", "explain", "check")),
     *(("audit", word) for word in ("list", "show", "stats", "export", "verify")),
+    *(("trash", word) for word in ("list", "restore", "empty")),
+    ("tools", "export"),
     *((word,) for word in ("lint", "schema", "doctor", "completion", "help", "__complete")),
 }
 

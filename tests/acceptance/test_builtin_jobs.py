@@ -57,8 +57,10 @@ def job(result: ToolResult) -> str:
     return str(result.value["job"])
 
 
-def records(place: Place) -> list[str]:
-    return (place.state / "audit" / "tools.log").read_text().splitlines()
+def records(place: Place) -> list[dict[str, Any]]:
+    """What the chain says about calls."""
+    lines = (place.state / "audit" / "chain-000001.jsonl").read_text().splitlines()
+    return [record for record in map(json.loads, lines) if "call" in record]
 
 
 # Without a loop -----------------------------------------------------------------------------------
@@ -214,7 +216,7 @@ def test_refused_call_is_no_job(open_runtime: Open, place: Place) -> None:
         "INVALID_ARGUMENTS",
     ]
     assert runtime.call_sync("job_status").value == {"jobs": []}
-    denied = [line for line in records(place) if "TOOL_DENIED" in line]
+    denied = [each for each in records(place) if each["event"] == "TOOL_DENIED"]
     assert len(denied) == 4
     assert not (place.project / "ran").exists()
 
@@ -242,13 +244,13 @@ def test_unknown_job_is_said(runtime: Runtime) -> None:
 
 def test_begin_and_end_of_a_job_are_recorded(runtime: Runtime, place: Place) -> None:
     handle = job(runtime.call_sync("shell", command="sleep 100", background=True))
-    before = records(place) if (place.state / "audit" / "tools.log").exists() else []
+    before = [each["event"] for each in records(place)]
     runtime.call_sync("job_stop", job=handle)
 
-    (line,) = [each for each in records(place) if "name=shell" in each]
-    assert before == []
-    assert "TOOL_EXECUTED" in line
-    assert "code=CANCELLED" in line
+    began, ended = [each for each in records(place) if each["tool"] == "shell"]
+    assert before == ["TOOL_STARTED"]
+    assert began["event"] == "TOOL_STARTED"
+    assert (ended["event"], ended["code"]) == ("TOOL_EXECUTED", "CANCELLED")
 
 
 def test_model_says_background_in_the_arguments(runtime: Runtime) -> None:
@@ -331,7 +333,7 @@ def test_loop_that_is_over_has_ended_its_jobs(open_runtime: Open, place: Place) 
     asyncio.run(session())
 
     assert alive.with_word(mark) == []
-    assert "code=CANCELLED" in records(place)[-1]
+    assert records(place)[-1]["code"] == "CANCELLED"
 
 
 def test_person_is_asked_before_a_job_begins(open_runtime: Open) -> None:
@@ -406,7 +408,7 @@ def test_program_that_ends_does_not_wait_for_its_jobs(place: Place, namespaces: 
 
     assert running.returncode == 0
     assert alive.ended(alive.with_word(mark))
-    assert "code=CANCELLED" in records(place)[-1]
+    assert records(place)[-1]["code"] == "CANCELLED"
 
 
 def test_job_tools_are_in_the_list(tmp_path: Path, open_runtime: Open) -> None:

@@ -165,7 +165,7 @@ def test_silent_host_is_a_timeout(call: Call) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"url": "file:///etc/passwd"},
+        {"url": "file:///etc/hosts"},
         {"url": "gopher://127.0.0.1/"},
         {"url": "//127.0.0.1/"},
         {"url": "http://"},

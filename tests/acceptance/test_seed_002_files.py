@@ -130,7 +130,9 @@ def test_move_file_confirms_only_overwriting(tongs: Run, place: Place) -> None:
     [
         ("list_directory", {"path": "../"}, "INVALID_PATH"),
         ("list_directory", {"path": "none"}, "FILE_NOT_FOUND"),
-        ("read_file", {"path": "/etc/passwd"}, "INVALID_PATH"),
+        ("read_file", {"path": "/etc/hosts"}, "INVALID_PATH"),
+        # A rule names this one.
+        ("read_file", {"path": "/etc/passwd"}, "DENIED"),
         ("read_file", {"path": "none"}, "FILE_NOT_FOUND"),
         ("read_file", {"path": "raw"}, "EXECUTION_ERROR"),
         ("write_file", {"path": "../x", "content": ""}, "INVALID_PATH"),

@@ -42,7 +42,7 @@ def test_it_says_how_much_it_does_and_how_it_runs(tool: Tool) -> None:
     assert any(level in tool.tags for level in Level)
     assert tool.executor in KEYS
     assert tool.description
-    assert tool.timeout is not None
+    assert tool.timeout is not None or "timeout" in tool.input_schema["properties"]
     assert tool.origin.scope is Scope.BUILTIN
 
 

@@ -64,7 +64,11 @@ def _run_code() -> Tool:
         ),
         input_schema=_schema(
             {
-                "language": {"enum": ["python", "bash"], "description": "Language of the code"},
+                "language": {
+                    "type": "string",
+                    "enum": ["python", "bash"],
+                    "description": "Language of the code",
+                },
                 "code": {"type": "string", "description": "Code to execute"},
                 "args": {
                     "type": "array",

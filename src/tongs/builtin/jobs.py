@@ -25,7 +25,7 @@ _MOST_TEXT = 100_000
 _LONGEST_LINE = 10_000
 
 _JOB = {"type": "string", "description": "Handle of the job"}
-_STATUS = {
+_STATUS: dict[str, Any] = {
     "type": "object",
     "properties": {
         "job": {"type": "string"},
@@ -38,6 +38,24 @@ _STATUS = {
         "value": {},
     },
     "required": ["job", "tool", "status", "startedAt", "duration"],
+}
+
+_ONE_OR_ALL = {
+    "type": "object",
+    "properties": {**_STATUS["properties"], "jobs": {"type": "array", "items": _STATUS}},
+}
+_PART = {
+    "type": "object",
+    "properties": {
+        "job": {"type": "string"},
+        "status": _STATUS["properties"]["status"],
+        "output": {"type": "string"},
+        "from": {"type": "integer", "description": "Number of the first line of the page"},
+        "next": {"type": ["integer", "null"], "description": "Where the next page begins"},
+        "firstLine": {"type": "integer"},
+        "lastLine": {"type": "integer"},
+    },
+    "required": ["job", "status", "output", "from", "next", "firstLine", "lastLine"],
 }
 
 
@@ -182,6 +200,7 @@ _TOOLS: Mapping[str, dict[str, Any]] = {
                 },
             }
         ),
+        "output_schema": _ONE_OR_ALL,
         "plan": Status(),
     },
     "job_output": {
@@ -206,6 +225,7 @@ _TOOLS: Mapping[str, dict[str, Any]] = {
             },
             "job",
         ),
+        "output_schema": _PART,
         "plan": Output(),
     },
     "job_stop": {

@@ -37,12 +37,34 @@ SCHEMA = {
 }
 
 
+FOUND = {
+    "type": "object",
+    "properties": {
+        "tools": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "description": {"type": "string"},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                    "parameters": {"type": "object"},
+                },
+                "required": ["name", "description", "tags", "parameters"],
+            },
+        }
+    },
+    "required": ["tools"],
+}
+
+
 def tool(name: str, settings: Settings) -> Tool:
     return Tool(
         name=name,
         description="Find tools that are not in the list, by what they do. The tools it names can"
         " be called from then on.",
         input_schema=SCHEMA,
+        output_schema=FOUND,
         executor="builtin",
         plan=ToolsSearch(),
         tags=("read",),

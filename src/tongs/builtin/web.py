@@ -60,7 +60,11 @@ def _web_fetch(allow: tuple[str, ...]) -> Tool:
         ),
         input_schema=_schema(
             {
-                "method": {"enum": ["GET", "POST"], "description": "GET by default"},
+                "method": {
+                    "type": "string",
+                    "enum": ["GET", "POST"],
+                    "description": "GET by default",
+                },
                 "body": {"type": "string", "description": "Body of a POST"},
             }
         ),
@@ -91,7 +95,10 @@ def _http_request(allow: tuple[str, ...]) -> Tool:
                     "description": "GET by default",
                 },
                 "body": {"type": "string", "description": "Body as text"},
-                "json": {"description": "Body as JSON"},
+                "json": {
+                    "type": ["object", "array", "string", "number", "boolean", "null"],
+                    "description": "Body as JSON",
+                },
             }
         ),
         output_schema=_OUTPUT,

@@ -179,11 +179,11 @@ def anthropic_messages(answered: Iterable[Answered]) -> list[Message]:
 
 
 def told(result: ToolResult) -> str:
-    """What a model reads of a result: what really ran, what came of it, what to know about it."""
+    """What a model reads of a result: what came of it, and what to know about it.
+
+    That a person changed the arguments is one of its warnings.
+    """
     lines = []
-    if "modifiedArguments" in result.metadata:
-        ran = json.dumps(result.metadata["modifiedArguments"], ensure_ascii=False, default=str)
-        lines.append(f"note: a person changed the arguments; it ran with {ran}")
     if result.error is None:
         lines.append(_cut(result.output, result.metadata.get("outputHandle")))
     else:

@@ -25,9 +25,8 @@ UNTAGGED = Tool("plain", tags=("weather",))
 def decide(
     tool: Tool, caller: Caller, approve: tuple[str, ...] = (), deny: tuple[str, ...] = ()
 ) -> Decision:
-    return (
-        default_rules(approve, deny).decide(ToolCall(name=tool.name, caller=caller), tool).decision
-    )
+    engine = default_rules(approve, deny, stands=lambda call, tool: True)
+    return engine.decide(ToolCall(name=tool.name, caller=caller), tool).decision
 
 
 @pytest.mark.parametrize(
@@ -142,14 +141,15 @@ def test_allowed_tool_may_use_what_claims_no_more_than_itself() -> None:
 
 def test_built_in_tool_asks_only_where_it_says_so_or_replaces_something() -> None:
     origin = Origin(scope=Scope.BUILTIN, format="builtin")
-    plain = replace(WRITE, origin=origin)
+    plain = replace(WRITE, origin=origin, automatic=True)
     asking = replace(plain, requires_approval=True)
     replacing = ToolCall(caller=AGENT, at_stake="file:1")
 
     assert decide(plain, AGENT) is Decision.ALLOW
     assert decide(asking, AGENT) is Decision.ASK
     assert decide(asking, AGENT, (plain.name,)) is Decision.ALLOW
-    assert default_rules((), ()).decide(replacing, plain).decision is Decision.ASK
+    engine = default_rules((), (), stands=lambda call, tool: True)
+    assert engine.decide(replacing, plain).decision is Decision.ASK
     assert decide(plain, AGENT, deny=("tool:write",)) is Decision.DENY
 
 

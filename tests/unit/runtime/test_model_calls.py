@@ -204,7 +204,8 @@ def test_model_is_told_what_really_ran(project: Project) -> None:
     (message,) = answered(runtime, chat(("change_it", {"name": "a"})))
 
     assert message["content"] == (
-        'note: a person changed the arguments; it ran with {"name": "b"}\nchanged b'
+        "changed b\nwarning: test person changed the arguments before allowing it;"
+        ' it ran with {"name": "b"}'
     )
 
 
