@@ -16,7 +16,7 @@ from tests.acceptance.conftest import Place, Run
 
 SHARED_OBJECT = """
 #include <stdio.h>
-__attribute__((constructor)) static void loaded(void) { puts("PLANTED"); fflush(stdout); }
+__attribute__((constructor)) static void loaded(void) { fputs("PLANTED\\n", stderr); }
 """
 HELLO = {"bash": "echo hello", "python": "print('hello')"}
 
@@ -68,7 +68,7 @@ def test_variable_that_plants_code_is_refused(
     assert (worked.stdout, worked.stderr, worked.code) != ("hello\n", "", 0)
     assert tongs("tool", "run", "run_code", "--input-json", honest).stdout == "hello\n"
     assert (done.code, json.loads(done.stdout)["error"]["code"]) == (2, "INVALID_ARGUMENTS")
-    assert "PLANTED" not in done.stdout
+    assert "PLANTED" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
