@@ -69,7 +69,6 @@ class Chain:
         self._closed = False
         # When the first record was written that may not have reached the disk; 0: all have.
         self._waiting_since = 0.0
-        self._now = 0.0
         self._second = 0
         self._second_text = ""
         _chains[:] = [known for known in _chains if known() is not None]
@@ -85,16 +84,16 @@ class Chain:
             try:
                 if self._end >= self._largest:
                     self._go_on()
-                self._add(body)
+                now = self._add(body)
             finally:
                 if self._descriptor >= 0:
                     release(self._descriptor)
             if sync:
                 self._flush()
             elif not self._waiting_since:
-                self._waiting_since = self._now
+                self._waiting_since = now
                 self._flush_when_idle()
-            elif not 0 <= self._now - self._waiting_since < self._interval:
+            elif not 0 <= now - self._waiting_since < self._interval:
                 self._try_to_flush()
 
     def flush(self) -> None:
@@ -153,24 +152,27 @@ class Chain:
             _sync(self._descriptor)
             _sync_folder(self.folder)
 
-    def _add(self, body: str) -> None:
-        """Write one line; the file is locked, and its end is known."""
+    def _add(self, body: str) -> float:
+        """Write one line, and when; the file is locked, and its end is known."""
         torn, end, seq = self._torn, self._end, self.seq + 1
         if torn:
             body += f',"torn":{{"size":{len(torn)},"hash":"{sha256(torn).hexdigest()}"}}'
-        now = self._now = time.time()
-        if (second := int(now)) != self._second:
+        now = time.time()
+        second = int(now)
+        if second != self._second:
             self._second = second
             self._second_text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        moment = f"{self._second_text}.{int((now - second) * 1e6):06}Z"
+        moment = "%s.%06dZ" % (self._second_text, (now - second) * 1e6)
         line, seal = sealed(seq, self._hash, f'"time":"{moment}",{body}')
         if torn:
             line = b"\n" + line
+        size = len(line)
         self._end = -2  # not known, should anything happen before it is known again
-        if os.write(self._descriptor, line) != len(line):
+        if os.write(self._descriptor, line) != size:
             self._write_rest(line, end)
-        self._end = end + len(line)
+        self._end = end + size
         self.seq, self._hash, self._torn = seq, seal, b""
+        return now
 
     def _write_rest(self, line: bytes, end: int) -> None:
         """All of it or nothing: half a record would be taken for the work of a crash."""

@@ -47,9 +47,9 @@ class Entry:
 
 def sealed(seq: int, prev: str, body: str) -> tuple[bytes, str]:
     """The line of a record, and its hash. `body` is its fields from `time` on, without braces."""
-    text = f'{{"seq":{seq},"prev":"{prev}",{body}'
-    seal = sha256(text.encode("ascii")).hexdigest()
-    return f'{text},"hash":"{seal}"}}\n'.encode("ascii"), seal
+    data = f'{{"seq":{seq},"prev":"{prev}",{body}'.encode("ascii")
+    seal = sha256(data).hexdigest()
+    return b'%b,"hash":"%b"}\n' % (data, seal.encode("ascii")), seal
 
 
 def read(line: bytes) -> Entry | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
@@ -18,6 +18,20 @@ _CODES: tuple[tuple[type[BaseException], ErrorCode], ...] = (
     (PermissionError, ErrorCode.PERMISSION_DENIED),
     (TimeoutError, ErrorCode.TIMEOUT),
 )
+
+
+def _encoder() -> Callable[[Any], str]:
+    """Made once: `json.dumps` makes the compiled one anew for each value."""
+    plain = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+    compiled = getattr(json.encoder, "c_make_encoder", None)
+    if compiled is None:
+        return plain.encode
+    quoted = json.encoder.encode_basestring
+    pieces = compiled(None, plain.default, quoted, None, ": ", ", ", False, False, False)
+    return lambda value: "".join(pieces(value, 0))
+
+
+_encode = _encoder()
 
 
 class NotJson(ValueError):
@@ -38,14 +52,14 @@ def result_of(answer: Any) -> ToolResult:
         return ToolResult(output=answer, value=answer)
     try:
         # What JSON holds as it is, as most answers are, is not walked twice.
-        text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
+        text = _encode(answer)
         value = answer if type(answer) in (dict, list, int, float, bool) else json.loads(text)
     except (TypeError, ValueError, RecursionError):
         try:
             value = as_json(answer)
         except NotJson as error:
             return ToolResult(error=_not_json(error))
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = _encode(value)
     return ToolResult(output=text, value=value)
 
 

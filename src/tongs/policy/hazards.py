@@ -43,24 +43,23 @@ class DefaultRule:
         return self.argue is None
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
-        case = self.look(call, tool)
-        found = max(self._found(case), key=lambda one: one[0], default=None)
-        if found is None:
+        found = self._found(self.look(call, tool))
+        if not found:
             return None
-        decision, why = found
+        decision, why = max(found, key=lambda one: one[0])
         if decision is Decision.ASK and _typed(call):
             return None
         return Verdict(
             decision, self.name, why, hint=f"tongs rules list shows the rule {self.name}"
         )
 
-    def _found(self, case: Case) -> Judged:
+    def _found(self, case: Case) -> list[tuple[Decision, str]]:
         ground = case.ground
-        if self.argue is not None:
-            yield from self.argue(case, ground)
+        found = [] if self.argue is None else [*self.argue(case, ground)]
         for number, line in enumerate(case.lines):
             if case.worth_reading(number):
-                yield from self.judge(case.reading(number), line, ground)
+                found += self.judge(case.reading(number), line, ground)
+        return found
 
 
 def _typed(call: ToolCall) -> bool:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tongs.core.annotations import Any
+from tongs.core.annotations import Any, TypeAlias
 from tongs.core.call import ToolCall
+from tongs.core.decision import Verdict
 from tongs.core.tool import Tool
+
+# A rule, and what it says of every call of the tool.
+Asked: TypeAlias = tuple[Any, Verdict | None]
+
+
+# Tools of which it is kept what there is to say about each.
+_MOST_KEPT = 64
 
 
 class RuleIndex:
     """Rules by the tool or the program they are about; the others are asked every time.
 
-    Those that look at commands alone (`only_commands`) are not asked where a call has none.
+    Those that look at commands alone (`only_commands`) are not asked where a call has none. Those
+    that look at the tool alone (`only_tool`) are asked once for each tool, which never changes.
     """
 
     def __init__(self, rules: Iterable[Any]) -> None:
@@ -20,6 +29,8 @@ class RuleIndex:
         self._without_command: list[Any] = []
         self._by_tool: dict[str, list[tuple[int, Any]]] = {}
         self._by_program: dict[str, list[tuple[int, Any]]] = {}
+        # By identity, holding the tool so that the identity cannot be given to another one.
+        self._about_tool: dict[int, tuple[Tool, Sequence[Asked]]] = {}
         # How the rules that look at commands look; all of one runtime do it in the same way.
         self._look: Any = None
         for entry in enumerate(rules):
@@ -44,18 +55,24 @@ class RuleIndex:
         else:
             self._without_command.append(rule)
 
-    def about(self, call: ToolCall, tool: Tool) -> Sequence[Any]:
-        """The rules to ask, in their order."""
+    def about(self, call: ToolCall, tool: Tool) -> Sequence[Asked]:
+        """The rules to ask, in their order, each with its verdict where that is known."""
         lines = () if self._look is None else self._look(call, tool).lines
         if not lines and not self._by_tool:
-            return self._without_command
+            known = self._about_tool.get(id(tool))
+            if known is None:
+                if len(self._about_tool) >= _MOST_KEPT:
+                    self._about_tool.clear()
+                known = (tool, _asked(self._without_command, call, tool))
+                self._about_tool[id(tool)] = known
+            return known[1]
         found = dict(self._always)
         if not tool.private:
             for name in (tool.name, tool.qualified_name):
                 found.update(self._by_tool.get(name, ()))
         if lines and self._by_program:
             found.update(self._about_programs(call, tool))
-        return [found[number] for number in sorted(found)]
+        return [(found[number], None) for number in sorted(found)]
 
     def _about_programs(self, call: ToolCall, tool: Tool) -> Iterator[tuple[int, Any]]:
         case = self._look(call, tool)
@@ -68,3 +85,15 @@ class RuleIndex:
             if unsure:
                 for entries in self._by_program.values():
                     yield from entries
+
+
+def _asked(rules: Iterable[Any], call: ToolCall, tool: Tool) -> list[Asked]:
+    """Without the rules that have nothing to say about the tool."""
+    found: list[Asked] = []
+    for rule in rules:
+        # Of its own class: one derived from it may look at more.
+        if not vars(type(rule)).get("only_tool"):
+            found.append((rule, None))
+        elif verdict := rule.check(call, tool):
+            found.append((rule, verdict))
+    return found

@@ -83,7 +83,9 @@ class Case:
         # The one that comes with Tongs has an executor that tells.
         shell = tool.name == _SHELL[0] and tool.origin.scope is not Scope.BUILTIN
         name = tool.command_argument or (_SHELL[1] if shell else "")
-        command = arguments.get(name) if name else None
+        if not name:
+            return ()
+        command = arguments.get(name)
         folder = arguments.get(tool.folder_argument)
         start = self.place.start
         cwd = absolute(folder, start, self.place.home) if isinstance(folder, str) else start

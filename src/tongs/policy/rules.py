@@ -72,6 +72,8 @@ def selectors(texts: Iterable[str]) -> tuple[Selector, ...]:
 class TrustRule:
     """Nothing that came with a project runs before the person accepted it."""
 
+    only_tool = True
+
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         if tool.trust.holds:
             return None
@@ -102,6 +104,7 @@ class TrustRule:
 @dataclass(frozen=True, slots=True)
 class AutoDeny:
     denied: Sequence[Selector]
+    only_tool = True
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         for selector in self.denied:
@@ -121,6 +124,8 @@ class DeniedByConfig:
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         own = () if tool.bound is None else tool.bound.denied
+        if not own and not call.caller.bound.denied:
+            return None
         for selector in selectors((*own, *call.caller.bound.denied)):
             if selector.denies(tool):
                 return Verdict(
@@ -151,6 +156,7 @@ class ApprovalRequired:
 @dataclass(frozen=True, slots=True)
 class AutoApprove:
     approved: Sequence[Selector]
+    only_tool = True
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         for selector in self.approved:
@@ -218,17 +224,21 @@ class RuleEngine:
         self._index = None
 
     def decide(self, call: ToolCall, tool: Tool) -> Verdict:
-        verdicts = [verdict for _, verdict in self.verdicts(call, tool)]
-        if not verdicts:
-            return _ask(tool)
-        return max(verdicts, key=lambda verdict: verdict.decision)
+        strictest: Verdict | None = None
+        for _, verdict in self.verdicts(call, tool):
+            if strictest is None or verdict.decision > strictest.decision:
+                strictest = verdict
+        return strictest or _ask(tool)
 
     def verdicts(self, call: ToolCall, tool: Tool) -> list[tuple[Rule, Verdict]]:
         """Every rule that has something to say about a call, and what."""
         if self._index is None:
             self._index = RuleIndex(self._rules)
-        rules = self._index.about(call, tool)
-        return [(rule, verdict) for rule in rules if (verdict := rule.check(call, tool))]
+        return [
+            (rule, verdict)
+            for rule, known in self._index.about(call, tool)
+            if (verdict := known or rule.check(call, tool))
+        ]
 
 
 def default_rules(

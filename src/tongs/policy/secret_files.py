@@ -115,6 +115,7 @@ _PATH_ARGUMENT = re.compile(
     re.IGNORECASE,
 )
 _PATH = re.compile(r"[^\x00-\x1f]{1,4096}")
+_NO_PATHS = (int, float, bool, type(None))
 _WRITING_TOOLS = frozenset(
     {"write_file", "delete_file", "list_directory", "list_files", "move_file"}
 )
@@ -134,15 +135,14 @@ def named_secrets(case: Case, ground: Ground) -> Judged:
             yield Decision.DENY, f"{name} is {why}"
 
 
-def _is_path(name: str, value: str) -> bool:
-    return bool(_PATH_ARGUMENT.fullmatch(name) and _PATH.fullmatch(value))
-
-
-def _path_arguments(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _path_arguments(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
     for name, value in arguments.items():
-        values = value if isinstance(value, list) else [value]
-        for each in values:
-            if isinstance(each, Mapping):
-                yield from _path_arguments(each)
-            elif isinstance(each, str) and _is_path(str(name), each):
-                yield str(name), each
+        for each in value if isinstance(value, list) else (value,):
+            # In this order: asking the abstract class is slow.
+            if isinstance(each, str):
+                if _PATH_ARGUMENT.fullmatch(str(name)) and _PATH.fullmatch(each):
+                    found.append((str(name), each))
+            elif type(each) not in _NO_PATHS and isinstance(each, Mapping):
+                found += _path_arguments(each)
+    return found

@@ -7,6 +7,7 @@ added later asks in spite of it.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 
 from tongs.core.annotations import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tongs.store.remembered import Remembered, RememberedStore
 
 _FILE = "approvals.yml"
+# Seconds for which nobody looks whether another process has made the first decision by now.
+_RECENT = 0.05
 
 
 class Remembering:
@@ -37,6 +40,7 @@ class Remembering:
         self._parse = parse
         self._session: list[Remembered] = []
         self._opened: RememberedStore | None = None
+        self._look_again = 0.0
 
     @property
     def store(self) -> RememberedStore:
@@ -49,7 +53,7 @@ class Remembering:
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         """The rule: what the person never wants is denied, whoever asks for it."""
-        if not self._session and self._opened is None and not os.path.lexists(self._path):
+        if self._nothing_decided():
             return None
         project = tool.origin.project or self._root
         for entry in self._matching("never", call, tool, project):
@@ -63,7 +67,7 @@ class Remembering:
         return None
 
     def recall(self, request: ApprovalRequest) -> ApprovalResponse | None:
-        if not self._session and self._opened is None and not os.path.lexists(self._path):
+        if self._nothing_decided():
             return None
         call, tool = _as_call(request)
         for entry in self._matching("always", call, tool, request.project):
@@ -103,6 +107,18 @@ class Remembering:
             self._session.append(entry)
         else:
             self._keep(entry)
+
+    def _nothing_decided(self) -> bool:
+        """Whether there is no decision at all, as for most people; our own count at once."""
+        if self._session or self._opened is not None:
+            return False
+        now = time.monotonic()
+        if now < self._look_again:
+            return True
+        if os.path.lexists(self._path):
+            return False
+        self._look_again = now + _RECENT
+        return True
 
     def _keep(self, entry: Remembered) -> None:
         try:

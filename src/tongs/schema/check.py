@@ -27,6 +27,7 @@ __all__ = [
 _MAX_VIOLATIONS = 100
 _MAX_DEPTH = 100
 _MAX_COMPILED = 2048
+_CARRIED = {str, int, bool, type(None)}
 _SCALARS = {str, int, float, bool, type(None)}
 # In this order: asking the abstract class is slow.
 _OBJECT = (dict, Mapping)
@@ -54,15 +55,19 @@ def violations(
     # Where the engine is there already, it is the faster one.
     if id(schema) not in _compiled and certainly_valid(schema, value):
         return []
-    from tongs.schema.violation_text import describe, not_json  # noqa: PLC0415 - only where something is wrong
+    found: list[Violation] = []
+    if not _is_flat_json(value):
+        from tongs.schema.violation_text import not_json  # noqa: PLC0415 - few values are worth it
 
-    found = not_json(value, _MAX_DEPTH)
-    if found:
-        return found
+        found = not_json(value, _MAX_DEPTH)
+        if found:
+            return found
     validator = _validator(schema)
     # Most values are valid, and asking that alone is several times cheaper.
     if validator.is_valid(value):
         return []
+    from tongs.schema.violation_text import describe  # noqa: PLC0415 - where something is wrong
+
     for error in validator.iter_errors(value):
         found += describe(error, schema, mask=mask)
         if len(found) >= _MAX_VIOLATIONS:
@@ -120,6 +125,23 @@ def check_schema(schema: Any) -> None:
     if not isinstance(schema, Mapping | bool):
         raise SchemaInvalid("a schema must be an object or a boolean")
     _compile(schema)
+
+
+def _is_flat_json(value: Any) -> bool:
+    """An object of texts and whole numbers, as most arguments are: JSON can carry that."""
+    if type(value) is not dict:
+        return False
+    try:
+        for name, entry in value.items():
+            if type(name) is not str or type(entry) not in _CARRIED:
+                return False
+            if not name.isascii():
+                name.encode()
+            if type(entry) is str and not entry.isascii():
+                entry.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _validator(schema: Any) -> Any:

@@ -12,7 +12,7 @@ from tongs.core.errors import ErrorCode
 from tongs.core.permissions import Bound
 from tongs.core.scope import Scope
 from tongs.core.tool import Level, Origin, Tool, Trust
-from tongs.policy.rules import default_rules
+from tongs.policy.rules import AutoApprove, RuleEngine, default_rules, selectors
 
 PERSON = Caller(CallerKind.PERSON, "user")
 AGENT = Caller(CallerKind.AGENT, "claude")
@@ -179,3 +179,38 @@ def test_a_config_that_the_tool_or_its_caller_uses_can_deny_it() -> None:
     assert decide(READ, nested, approve=("*",)) is Decision.DENY
     assert decide(other, PERSON) is Decision.ALLOW
     assert decide(WRITE, nested, approve=("*",)) is Decision.ALLOW
+
+
+def test_more_tools_than_are_kept_in_mind_are_judged_as_the_first_time() -> None:
+    rules = default_rules(("tool:read",), ("denied",))
+    tools = [replace(tool, name=f"{tool.name}{n}") for n in range(50) for tool in (READ, RUN)]
+    tools += [replace(READ, name="denied"), replace(READ, trust=Trust.CHANGED)]
+
+    def verdicts() -> list[Verdict]:
+        return [rules.decide(ToolCall(caller=AGENT), tool) for tool in tools]
+
+    first = verdicts()
+    assert [verdict.decision for verdict in first[-4:]] == [
+        Decision.ALLOW,
+        Decision.ASK,
+        Decision.DENY,
+        Decision.DENY,
+    ]
+    assert verdicts() == first
+
+
+def test_rule_derived_from_one_about_tools_alone_sees_every_call() -> None:
+    class OnWeekdays(AutoApprove):
+        def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
+            return super().check(call, tool) if call.arguments["day"] == "monday" else None
+
+    rules = RuleEngine([OnWeekdays(selectors(["*"]))])
+
+    def on(day: str) -> Decision:
+        return rules.decide(ToolCall(arguments={"day": day}, caller=AGENT), READ).decision
+
+    assert [on("monday"), on("sunday"), on("monday")] == [
+        Decision.ALLOW,
+        Decision.ASK,
+        Decision.ALLOW,
+    ]

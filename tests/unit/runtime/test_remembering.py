@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,18 @@ def test_never_is_a_rule_that_denies_whatever_changed(tmp_path: Path) -> None:
     assert verdict.hint == f"to take that back: tongs approvals revoke {entry.id}"
     assert remembering.recall(REQUEST) is None
     assert remembering.check(ToolCall("1", "other"), Tool("other")) is None
+
+
+def test_the_first_never_counts_at_once_here_and_in_a_moment_elsewhere(tmp_path: Path) -> None:
+    here, elsewhere = memory(tmp_path), memory(tmp_path)
+    assert here.check(CALL, TOOL) is None
+    assert elsewhere.check(CALL, TOOL) is None
+
+    here.remember(REQUEST, answer({"tool": "deploy"}, approved=False))
+
+    assert here.check(CALL, TOOL) is not None
+    time.sleep(0.06)
+    assert elsewhere.check(CALL, TOOL) is not None
 
 
 def test_a_revoked_decision_is_forgotten_at_once(tmp_path: Path) -> None:
