@@ -162,7 +162,7 @@ class Chain:
         if second != self._second:
             self._second = second
             self._second_text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        moment = "%s.%06dZ" % (self._second_text, (now - second) * 1e6)
+        moment = f"{self._second_text}.{int((now - second) * 1e6):06}Z"
         line, seal = sealed(seq, self._hash, f'"time":"{moment}",{body}')
         if torn:
             line = b"\n" + line

@@ -49,7 +49,7 @@ def sealed(seq: int, prev: str, body: str) -> tuple[bytes, str]:
     """The line of a record, and its hash. `body` is its fields from `time` on, without braces."""
     data = f'{{"seq":{seq},"prev":"{prev}",{body}'.encode("ascii")
     seal = sha256(data).hexdigest()
-    return b'%b,"hash":"%b"}\n' % (data, seal.encode("ascii")), seal
+    return data + f',"hash":"{seal}"}}\n'.encode("ascii"), seal
 
 
 def read(line: bytes) -> Entry | None:

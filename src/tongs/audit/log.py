@@ -47,6 +47,8 @@ class AuditLog:
         self._known: dict[int, tuple[Tool, Allowance, str]] = {}
         self._walls: dict[tuple[str, ...], str] = {}
         self._callers: dict[tuple[str, str, CallerKind], str] = {}
+        # A call that begins also ends, mostly as the next thing that happens.
+        self._last: tuple[ToolCall, Tool | None, str] | None = None
 
     def created(self, name: str, creator: str, permissions: Permissions | None) -> None:
         wire = None if permissions is None else permissions.to_wire()
@@ -191,8 +193,14 @@ class AuditLog:
 
     def _call(self, call: ToolCall, tool: Tool | None) -> str:
         """Who calls what: in every record of a call."""
+        last = self._last
+        if last is not None and last[0] is call and last[1] is tool:
+            return last[2]
         body = f'"call":{word(call.id)},{self._who(call, tool)}'
-        return f'{body},"parent":{word(call.parent)}' if call.parent else body
+        if call.parent:
+            body += f',"parent":{word(call.parent)}'
+        self._last = (call, tool, body)
+        return body
 
     def _who(self, call: ToolCall, tool: Tool | None) -> str:
         """The same for every call of a tool by the same caller."""
@@ -232,9 +240,10 @@ class AuditLog:
         details = {} if result.error is None else result.error.details
         if (exit_code := metadata.get("exitCode", details.get("exitCode"))) is not None:
             body += f',"exit":{text_of(exit_code)}'
-        for key in ("enforced", "notEnforced"):
-            if names := metadata.get(key):
-                body += f',"{key}":{self._names(names)}'
+        if names := metadata.get("enforced"):
+            body += f',"enforced":{self._names(names)}'
+        if names := metadata.get("notEnforced"):
+            body += f',"notEnforced":{self._names(names)}'
         if (enforcement := metadata.get("enforcement")) is not None:
             body += f',"enforcement":{text_of(enforcement)}'
         return body
