@@ -462,9 +462,10 @@ def _how_to_approve(call: ToolCall, tool: Tool) -> str:
 
 def _deadline(allowance: Allowance, door: Door) -> float | None:
     timeout = door.timeout if door.timeout is not None else allowance.timeout
-    own = None if timeout is None else time.monotonic() + timeout
-    ends = [moment for moment in (own, door.deadline) if moment is not None]
-    return min(ends, default=None)
+    if timeout is None:
+        return door.deadline
+    own = time.monotonic() + timeout
+    return own if door.deadline is None else min(own, door.deadline)
 
 
 def _cancelled(call: ToolCall) -> ToolError:
