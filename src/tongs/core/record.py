@@ -139,8 +139,8 @@ def _compiled_init(cls: Any, frozen: bool) -> Any:
             parameters.append(f"{name}=_default_{name}")
         if not frozen:
             lines.append(f"self.{name} = {value}")
-        elif hasattr(slot := getattr(cls, name, None), "__set__"):
-            names[f"_set_{name}"] = slot.__set__
+        elif (put := getattr(getattr(cls, name, None), "__set__", None)) is not None:  # a slot
+            names[f"_set_{name}"] = put
             lines.append(f"_set_{name}(self, {value})")
         else:
             # Not by attribute, which would be refused; several times faster than `object`'s way.
