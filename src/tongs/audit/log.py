@@ -45,7 +45,7 @@ class AuditLog:
         self._copy = copy
         self._project = quoted(project)
         self._known: dict[int, tuple[Tool, Allowance, str]] = {}
-        self._walls: dict[tuple[str, ...], str] = {}
+        self._walls: dict[tuple[str, ...], tuple[str, str]] = {}
         self._callers: dict[tuple[str, str, CallerKind], str] = {}
         # A call that begins also ends, mostly as the next thing that happens.
         self._last: tuple[ToolCall, Tool | None, str] | None = None
@@ -181,9 +181,10 @@ class AuditLog:
         )
         if digest:
             line += f" digest={digest[:16]}"
-        for key, name in (("enforcement", "enforcement"), ("notEnforced", "not_enforced")):
-            if value := metadata.get(key):
-                line += f" {name}={said(value)}"
+        if enforcement := metadata.get("enforcement"):
+            line += f" enforcement={said(enforcement)}"
+        if lacking := metadata.get("notEnforced"):
+            line += f" not_enforced={self._names(lacking)[1]}"
         return trouble + self._copy.write(line)
 
     def close(self) -> None:
@@ -241,21 +242,21 @@ class AuditLog:
         if (exit_code := metadata.get("exitCode", details.get("exitCode"))) is not None:
             body += f',"exit":{text_of(exit_code)}'
         if names := metadata.get("enforced"):
-            body += f',"enforced":{self._names(names)}'
+            body += f',"enforced":{self._names(names)[0]}'
         if names := metadata.get("notEnforced"):
-            body += f',"notEnforced":{self._names(names)}'
+            body += f',"notEnforced":{self._names(names)[0]}'
         if (enforcement := metadata.get("enforcement")) is not None:
             body += f',"enforcement":{text_of(enforcement)}'
         return body
 
-    def _names(self, names: Any) -> str:
-        """The walls of a call: few sets, in every record."""
+    def _names(self, names: Any) -> tuple[str, str]:
+        """The walls of a call, for the chain and for the copy: few sets, in every record."""
         key = tuple(names)
         known = self._walls.get(key)
         if known is None:
             if len(self._walls) >= _MOST_KEPT:
                 self._walls.clear()
-            known = self._walls[key] = text_of(list(key))
+            known = self._walls[key] = (text_of(list(key)), said(list(key)))
         return known
 
     def _must(self, body: str, undone: str, *, sync: bool = False) -> None:
