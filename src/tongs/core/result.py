@@ -26,6 +26,8 @@ class ToolResult:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.error is None and self.success is True and type(self.warnings) is tuple:
+            return  # as most are
         if isinstance(self.error, str):
             object.__setattr__(self, "error", ToolError(ErrorCode.EXECUTION_ERROR, self.error))
         succeeded = self.error is None

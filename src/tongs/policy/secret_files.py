@@ -135,14 +135,31 @@ def named_secrets(case: Case, ground: Ground) -> Judged:
             yield Decision.DENY, f"{name} is {why}"
 
 
+# The names of arguments come again and again.
+_known: dict[str, bool] = {}
+_MOST_KNOWN = 1024
+_LONGEST_KNOWN = 64
+
+
+def _names_a_path(name: str) -> bool:
+    known = _known.get(name)
+    if known is None:
+        known = _PATH_ARGUMENT.fullmatch(name) is not None
+        if len(_known) < _MOST_KNOWN and len(name) <= _LONGEST_KNOWN:
+            _known[name] = known
+    return known
+
+
 def _path_arguments(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for name, value in arguments.items():
+        if type(value) in _NO_PATHS:
+            continue
         for each in value if isinstance(value, list) else (value,):
             # In this order: asking the abstract class is slow.
             if isinstance(each, str):
-                if _PATH_ARGUMENT.fullmatch(str(name)) and _PATH.fullmatch(each):
+                if _names_a_path(str(name)) and _PATH.fullmatch(each):
                     found.append((str(name), each))
-            elif type(each) not in _NO_PATHS and isinstance(each, Mapping):
+            elif isinstance(each, Mapping):
                 found += _path_arguments(each)
     return found
