@@ -45,7 +45,8 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         call = at_stake(call, tool, allowance, parts)
         step("decide")
         verdict = decide(call, tool, parts)
-        allowance, door = await prepare(tool, allowance, parts, door)
+        if tool.requires or allowance.permissions.secrets:
+            allowance, door = await prepare(tool, allowance, parts, door)
         asked, response = call, None
         if verdict.decision is Decision.ASK:
             step("approve")

@@ -168,18 +168,17 @@ class AuditLog:
         if self._copy is None:
             return trouble
         # Written out, since it is on the path of every call.
-        event, digest = (
-            "EXECUTED" if started else "DENIED",
-            "" if tool is None else tool.origin.digest,
-        )
         line = (
-            f"TOOL_{event} name={said(call.name if tool is None else tool.name)}"
+            f"TOOL_{'EXECUTED' if started else 'DENIED'}"
+            f" name={said(call.name if tool is None else tool.name)}"
             f" params={said(shown)} status={status}"
-            f"{'' if code is None else f' code={said(code)}'}"
-            f"{'' if rule is None else f' rule={said(rule)}'}"
-            f" caller={said(call.caller.name)} call={said(call.id)}"
         )
-        if digest:
+        if code is not None:
+            line += f" code={said(code)}"
+        if rule is not None:
+            line += f" rule={said(rule)}"
+        line += f" caller={said(call.caller.name)} call={said(call.id)}"
+        if tool is not None and (digest := tool.origin.digest):
             line += f" digest={digest[:16]}"
         if enforcement := metadata.get("enforcement"):
             line += f" enforcement={said(enforcement)}"

@@ -134,7 +134,10 @@ def notation(value: Any, depth: int = 0) -> str:
         return quoted("…")
     if kind is dict:
         pairs = [
-            f"{_keys.get(key) or _key(str(key))}:{notation(item, depth + 1)}"
+            # A short text in place: most items are.
+            f"{_keys.get(key) or _key(str(key))}:{quoted(item)}"
+            if type(item) is str and len(item) <= LONGEST_TEXT
+            else f"{_keys.get(key) or _key(str(key))}:{notation(item, depth + 1)}"
             for key, item in value.items()
         ]
         return "{" + ",".join(pairs) + "}"
