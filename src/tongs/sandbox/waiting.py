@@ -151,8 +151,8 @@ class LoopWaiter:
 
         return await asyncio.to_thread(work)
 
-    async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
-        return await _within(work, timeout)
+    def awaited(self, work: Awaitable[T], timeout: float | None) -> Coroutine[Any, Any, T]:
+        return _within(work, timeout)
 
 
 def _close(work: object) -> None:
