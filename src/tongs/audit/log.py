@@ -167,24 +167,26 @@ class AuditLog:
             self._after(self.chain.seq)
         if self._copy is None:
             return trouble
-        # Written out, since it is on the path of every call.
-        line = (
-            f"TOOL_{'EXECUTED' if started else 'DENIED'}"
-            f" name={said(call.name if tool is None else tool.name)}"
-            f" params={said(shown)} status={status}"
-        )
+        name = call.name if tool is None else tool.name
+        line = f"TOOL_{'EXECUTED' if started else 'DENIED'} name={said(name)} params={said(shown)}"
+        line += f" status={status}"
         if code is not None:
             line += f" code={said(code)}"
         if rule is not None:
             line += f" rule={said(rule)}"
         line += f" caller={said(call.caller.name)} call={said(call.id)}"
+        return trouble + self._copy.write(line + self._told_last(tool, metadata))
+
+    def _told_last(self, tool: Tool | None, metadata: Mapping[str, Any]) -> str:
+        """The definition and the walls of a call, for the readable line."""
+        line = ""
         if tool is not None and (digest := tool.origin.digest):
-            line += f" digest={digest[:16]}"
+            line = f" digest={digest[:16]}"
         if enforcement := metadata.get("enforcement"):
             line += f" enforcement={said(enforcement)}"
         if lacking := metadata.get("notEnforced"):
             line += f" not_enforced={self._names(lacking)[1]}"
-        return trouble + self._copy.write(line)
+        return line
 
     def close(self) -> None:
         self.chain.close()
