@@ -42,9 +42,8 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
         step("validate")
         call = _with_arguments(call, parts.validate(tool, call.arguments))
         allowance = parts.allow(call, tool)
-        call = at_stake(call, tool, allowance, parts)
         step("decide")
-        verdict = decide(call, tool, parts)
+        call, verdict = judge(call, tool, allowance, parts)
         if tool.requires or allowance.permissions.secrets:
             allowance, door = await prepare(tool, allowance, parts, door)
         asked, response = call, None
@@ -107,12 +106,24 @@ def find(call: ToolCall, parts: Parts, door: Door) -> Tool:
     return tool
 
 
+def judge(
+    call: ToolCall, tool: Tool, allowance: Allowance, parts: Parts
+) -> tuple[ToolCall, Verdict]:
+    """Step 3. Where a built-in tool would replace or remove something, the rules, the person and
+    the tool see one state of it, so that nothing can be put there between decision and act.
+
+    The rules speak before anything is looked at: to look at a file tells something about it.
+    """
+    verdict = decide(call, tool, parts)
+    if tool.origin.scope is not Scope.BUILTIN:
+        return call, verdict
+    call = at_stake(call, tool, allowance, parts)
+    return call, decide(call, tool, parts) if call.at_stake else verdict
+
+
 def at_stake(call: ToolCall, tool: Tool, allowance: Allowance, parts: Parts) -> ToolCall:
-    """What a built-in tool would replace or remove: the rules, the person and the tool see one
-    state of it, so that nothing can be put there between the decision and the act."""
-    look = None
-    if tool.origin.scope is Scope.BUILTIN:
-        look = getattr(parts.executors[tool.executor], "at_stake", None)
+    """The call with what it would replace or remove, as that is now."""
+    look = getattr(parts.executors[tool.executor], "at_stake", None)
     if look is None:
         return call
     world = parts.world(tool, allowance)
@@ -120,7 +131,7 @@ def at_stake(call: ToolCall, tool: Tool, allowance: Allowance, parts: Parts) -> 
 
 
 def decide(call: ToolCall, tool: Tool, parts: Parts) -> Verdict:
-    """Step 3. A denial ends the call here, before anything was started."""
+    """A denial ends the call here, before anything was started."""
     verdict = parts.decide(call, tool)
     if verdict.decision is Decision.DENY:
         raise ToolError(
@@ -167,9 +178,8 @@ async def approve(
         edited: Mapping[str, Any] = response.modified_args
         if door.redactor is not None:
             edited = _restored(edited, request.args, call.arguments)
-        call = replace(call, arguments=parts.validate(tool, edited))
-        call = at_stake(call, tool, allowance, parts)
-        decide(call, tool, parts)
+        call = replace(call, arguments=parts.validate(tool, edited), at_stake="")
+        call, _ = judge(call, tool, allowance, parts)
     parts.audit.answered(_recorded(call, door), tool, response)
     if response.remember is not None:
         parts.memory.remember(request, response)

@@ -98,3 +98,17 @@ def test_tool_does_not_lend_an_agent_more_than_it_was_allowed(place: Place) -> N
     (place.user / "config.yml").write_text("security: {auto_approve: [outer]}\n")
 
     assert by_agent(place, "namespaces", "outer") == ("APPROVAL_DENIED", "")
+
+
+@pytest.mark.parametrize("path", ["notes", ".env"])
+@pytest.mark.parametrize("text", ["KEY=the", "KEY=no", "absent"])
+def test_denied_edit_tells_nothing_about_the_file(place: Place, path: str, text: str) -> None:
+    """The tool looks at a file to say what would change; the rules have spoken before that."""
+    place.user.mkdir(exist_ok=True)
+    (place.user / "config.yml").write_text("security: {auto_deny: [edit_file]}\n")
+    (place.project / path).write_text("KEY=the-word\n")
+    arguments = {"path": path, "oldText": text, "newText": "x"}
+
+    code, output = by_agent(place, "namespaces", "edit_file", **arguments)
+
+    assert (code, output) == ("DENIED", "")

@@ -82,7 +82,7 @@ def test_person_edits_the_arguments_and_the_model_is_told_what_ran(tmp_path: Pat
 
     (block,) = message["content"]
     assert (tmp_path / "a.txt").read_text() == "edited"
-    assert block["content"].startswith("note: a person changed the arguments; it ran with")
+    assert "changed the arguments before allowing it; it ran with" in block["content"]
     assert '"content": "edited"' in block["content"]
 
 

@@ -10,7 +10,7 @@ from tongs.core.annotations import Protocol
 # another agent offers, and programs that an editor starts.
 PROTECTED_NAMES = (
     *(".tongs", ".cycod", ".kodelet", "kodelet-tools", ".glee"),
-    *(".mcp.json", ".vscode", ".idea"),
+    *(".mcp.json", ".vscode", ".idea", ".claude", ".cursor", ".husky", ".envrc"),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.permissions import covered
@@ -63,13 +64,21 @@ def target(word: str, folder: str, *, followed: bool = True) -> Target | None:
             elif part not in ("", "."):
                 parts.append(part)
         rest = "/".join(parts)
-    return Target(os.path.realpath(fixed), rest, unsure)
+    return Target(_resolved(fixed), rest, unsure)
 
 
 def _real(path: str, followed: bool) -> str:
     if followed or os.path.basename(path) in ("", ".", ".."):
-        return os.path.realpath(path)
-    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        return _resolved(path)
+    return os.path.join(_resolved(os.path.dirname(path)), os.path.basename(path))
+
+
+def _resolved(path: str) -> str:
+    """Where links lead. One that goes away while it is followed makes the library raise."""
+    for _ in range(3):
+        with suppress(OSError):
+            return os.path.realpath(path)
+    return os.path.abspath(path)
 
 
 def _as_regex(path: str) -> str:

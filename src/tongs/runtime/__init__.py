@@ -15,6 +15,7 @@ from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.decision import Decision
 from tongs.core.driving import drive
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.execution import Event, Observer, Waiter, World
@@ -286,9 +287,10 @@ class Runtime:
         try:
             tool = self._parts.find(call, scope)
             call = replace(call, arguments=self._parts.validate(tool, call.arguments))
-            if tool.origin.scope is Scope.BUILTIN:
-                call = at_stake(call, tool, self._parts.allow(call, tool), self._parts)
             verdict = self._parts.decide(call, tool)
+            if tool.origin.scope is Scope.BUILTIN and verdict.decision is not Decision.DENY:
+                call = at_stake(call, tool, self._parts.allow(call, tool), self._parts)
+                verdict = self._parts.decide(call, tool)
             output = self._preview(call, tool) if preview else ""
         except ToolError as error:
             return ToolResult(tool_call_id=call.id, error=error)

@@ -67,7 +67,7 @@ class Watch:
         self._paths = [
             path
             for root, paths in held.items()
-            for path in (*paths, os.path.join(root, ".git", "commondir"))
+            for path in (*paths, *_of_new_git(os.path.join(root, ".git")))
             # Editors write to their folders all the time.
             if not path.endswith(_OF_EDITORS)
         ]
@@ -122,6 +122,11 @@ def _of_git(git: str) -> Iterator[str]:
     for place in (folder, *modules, *_common(folder)):
         for name in _IN_GIT:
             yield os.path.join(place, name)
+
+
+def _of_new_git(git: str) -> Iterator[str]:
+    """What would make git run something, and is not there yet: a repository, or a part of it."""
+    yield os.path.join(git, "commondir") if os.path.lexists(git) else git
 
 
 def _followed(git: str) -> str | None:
