@@ -342,6 +342,7 @@ def _request(
         args=_recorded(call, door).arguments,
         reason=verdict.reason,
         rule=verdict.rule,
+        also=verdict.also,
         preview=_redact(door)(preview),
         caller=call.caller,
         permissions=allowance.permissions,

@@ -56,6 +56,12 @@ class ApprovalRequest:
     project: str = ""
     # The files it would write, where its executor can tell.
     changes: tuple[FileChange, ...] = ()
+    # The names of the other rules that ask; whoever answers, answers all of them.
+    also: tuple[str, ...] = ()
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return (self.rule, *self.also)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ def request_wire(request: ApprovalRequest) -> dict[str, Any]:
         "args": dict(request.args),
         "reason": request.reason,
         "rule": request.rule,
+        "also": list(request.also),
         "preview": request.preview,
         "caller": {"kind": str(request.caller.kind), "name": request.caller.name},
         "permissions": request.permissions.to_wire(),
@@ -71,6 +72,8 @@ def request_of(wire: Mapping[str, Any]) -> ApprovalRequest:
             FileChange(change["path"], change["before"], change["after"])
             for change in wire["changes"]
         ),
+        # One that an earlier version wrote has none.
+        also=tuple(wire.get("also", ())),
     )
 
 

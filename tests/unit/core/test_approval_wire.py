@@ -37,6 +37,7 @@ REQUEST = ApprovalRequest(
     tags=("write",),
     project="/p",
     changes=(FileChange("x", None, "new\n"),),
+    also=("night",),
 )
 
 

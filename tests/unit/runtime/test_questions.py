@@ -1,0 +1,77 @@
+"""What a person is asked is the whole call, and their answer holds for that alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tongs import ApprovalRequest, ApprovalResponse, Runtime, ToolResult
+from tongs.core.approval import Remember, Span
+from tongs.core.call import Caller, CallerKind, ToolCall
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Project
+
+AGENT = Caller(CallerKind.AGENT, "claude")
+DEPLOY = "bash: echo to {TARGET}\nparameters: {TARGET: {}}\napproval: {required: true}\n"
+PROD = {
+    "name": "prod-asks",
+    "when": {"tool": "deploy", "argument": {"TARGET": {"pattern": "prod"}}},
+    "decision": "ask",
+    "reason": "customers are there",
+}
+
+
+class Person:
+    """A double for a person: approves everything, from now on as `when` says."""
+
+    def __init__(self, when: dict[str, Any] | None = None, span: Span = Span.SESSION) -> None:
+        self.remember = None if when is None else Remember(when, span)
+        self.asked: list[ApprovalRequest] = []
+
+    async def __call__(self, request: ApprovalRequest) -> ApprovalResponse:
+        self.asked.append(request)
+        return ApprovalResponse(approved=True, approver="ann", remember=self.remember)
+
+
+def call(
+    runtime: Runtime, person: Person, name: str, stdin: bytes = b"", /, **arguments: Any
+) -> ToolResult:
+    return runtime.run_sync(ToolCall("c1", name, arguments, AGENT, stdin), approver=person)
+
+
+def test_an_answer_to_one_rule_is_none_to_another_about_the_same_call(project: Project) -> None:
+    project.write("deploy", DEPLOY)
+    runtime, person = project.runtime(rules=[PROD]), Person({"tool": "deploy"}, Span.USER)
+    call(runtime, person, "deploy", TARGET="staging")
+    call(runtime, person, "deploy", TARGET="staging")
+    assert [request.rules for request in person.asked] == [("approval.required",)]
+
+    call(runtime, person, "deploy", TARGET="prod")
+
+    (_, request) = person.asked
+    assert request.rules == ("approval.required", "prod-asks")
+    assert "customers are there" in request.reason
+    asked = [r for r in project.records() if r["event"] == "APPROVAL_REQUESTED"]
+    assert asked[-1]["also"] == ["prod-asks"]
+
+    call(runtime, person, "deploy", TARGET="prod")
+    assert len(person.asked) == 2
+
+
+def test_an_answer_about_a_deletion_is_none_about_what_nobody_understands(
+    project: Project,
+) -> None:
+    (project.root / "build").mkdir()
+    runtime, person = project.runtime(), Person({"tool": "shell"})
+    call(runtime, person, "shell", command="rm -rf build")
+    assert "delete-inside" in person.asked[0].rules
+
+    person.asked.clear()
+    call(runtime, person, "shell", command="rm -rf nothere")
+    assert person.asked == []
+
+    hidden = 'rm -rf nothere; eval "$(echo ZWNobyBoaQ== | base64 -d)"'
+    call(runtime, person, "shell", command=hidden)
+
+    (request,) = person.asked
+    assert {"delete-inside", "not-understood"} <= {*request.rules}
