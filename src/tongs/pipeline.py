@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 from tongs.core.annotations import Any
-from tongs.core.approval import ApprovalRequest, ApprovalResponse, FileChange, bound_to
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, FileChange, bound_to, described
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
@@ -351,11 +351,12 @@ def _request(
         else tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world, parts))),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
-        digest=bound_to(tool, call.arguments, allowance.permissions, call.at_stake),
+        digest=bound_to(tool, call, allowance.permissions),
         definition=tool.origin.digest,
         tags=tool.tags,
         project=tool.origin.project or world.place.root,
         changes=_changes(tool, call.arguments, world, parts, _redact(door)),
+        stdin=described(call.input, _redact(door)) if call.input else "",
     )
 
 

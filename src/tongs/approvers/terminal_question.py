@@ -26,6 +26,8 @@ def description(request: ApprovalRequest, *, whole: bool = False) -> str:
     for change in request.changes:
         lines += _shown(_difference(change), whole=whole)
     lines += _arguments(request, whole=whole)
+    if request.stdin:
+        lines.append(f"standard input: {visible(request.stdin)}")
     counted = f"{_counted(request.changes)}   " if request.changes else ""
     lines.append(counted + permissions_line(request.permissions))
     if request.not_enforced:

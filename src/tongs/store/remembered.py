@@ -90,7 +90,7 @@ class RememberedStore:
     def add(self, *made: Remembered) -> None:
         """All of them, or none."""
         with self._changing() as entries:
-            entries += made
+            entries.extend(made)
 
     def revoke(self, wanted: str) -> Remembered | None:
         """Forget a decision; what it was."""

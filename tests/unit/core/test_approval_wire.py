@@ -38,6 +38,7 @@ REQUEST = ApprovalRequest(
     project="/p",
     changes=(FileChange("x", None, "new\n"),),
     also=("night",),
+    stdin="2 bytes",
 )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tongs import ApprovalRequest, ApprovalResponse, Runtime, ToolResult
+from tongs.approvers.terminal_question import description
 from tongs.core.approval import Remember, Span
 from tongs.core.call import Caller, CallerKind, ToolCall
 
@@ -75,3 +77,22 @@ def test_an_answer_about_a_deletion_is_none_about_what_nobody_understands(
 
     (request,) = person.asked
     assert {"delete-inside", "not-understood"} <= {*request.rules}
+
+
+def test_a_question_shows_what_comes_by_standard_input_and_is_bound_to_it(
+    project: Project,
+) -> None:
+    project.write("feed", "bash: cat\napproval: {required: true}\n")
+    runtime, person = project.runtime(), Person()
+    for given in (b"harmless\n", b"harmful \n", b"", b"harmless\n", b"x" * 300):
+        assert call(runtime, person, "feed", given).output == given.decode()
+
+    first, other, nothing, again, long = person.asked
+    assert len({request.digest for request in (first, other, nothing, long)}) == 4
+    assert first.digest == again.digest
+    hashed = sha256(b"harmless\n").hexdigest()
+    assert first.stdin == f'9 bytes, sha256 {hashed}: "harmless\\n"'
+    assert f"standard input: {first.stdin}" in description(first)
+    assert nothing.stdin == ""
+    assert "standard input" not in description(nothing)
+    assert long.stdin.endswith('x" …')
