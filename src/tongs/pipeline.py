@@ -340,7 +340,8 @@ def _request(
         step_id=call.id,
         tool=tool.name,
         args=_recorded(call, door).arguments,
-        reason=verdict.reason,
+        # It may quote the arguments.
+        reason=_redact(door)(verdict.reason),
         rule=verdict.rule,
         also=verdict.also,
         preview=_redact(door)(preview),

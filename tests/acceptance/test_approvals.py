@@ -376,6 +376,28 @@ def test_a_server_decides(place: Place, shout: Path, tongs: Run, web: Web) -> No
     assert len(asked.json["digest"]) == 64
 
 
+def test_a_server_is_told_no_secret(place: Place, tongs: Run, web: Web) -> None:
+    web.answer = lambda asked: Reply.of({"approved": False})
+    place.tool(
+        "clean",
+        "bash: rm -rf {DIR}\nparameters: {DIR: {}}\npermissions: {secrets: {API_KEY: {}}}\n",
+        scope="user",
+    )
+    rule = "{name: rm-asks, when: {command: rm, caller: person}, decision: ask}"
+    configure(
+        place,
+        f"security: {{rules: [{rule}]}}\napprovals: {{webhook: {{url: '{web.url}/'}}}}\n",
+    )
+
+    done = tongs("tool", "run", "clean", "DIR=./hunter22", env={"API_KEY": "hunter22"})
+
+    (asked,) = web.asked
+    assert "[redacted]" in asked.json["reason"]
+    kept = tongs("audit", "export", "--json").stdout
+    assert "rm-asks" in kept
+    assert "hunter22" not in json.dumps(asked.json) + done.stdout + done.stderr + kept
+
+
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [

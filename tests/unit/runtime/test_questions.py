@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from tongs import ApprovalRequest, ApprovalResponse, Runtime, ToolResult
 from tongs.approvers.terminal_question import description
 from tongs.core.approval import Remember, Span
+from tongs.core.approval_wire import request_wire
 from tongs.core.call import Caller, CallerKind, ToolCall
 
 if TYPE_CHECKING:
@@ -96,3 +100,24 @@ def test_a_question_shows_what_comes_by_standard_input_and_is_bound_to_it(
     assert nothing.stdin == ""
     assert "standard input" not in description(nothing)
     assert long.stdin.endswith('x" …')
+
+
+def test_the_reason_of_a_question_tells_no_secret(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_KEY", "hunter 22's")
+    project.write(
+        "clean",
+        "bash: rm -rf {DIR}\nparameters: {DIR: {}}\npermissions: {secrets: {API_KEY: {}}}\n",
+    )
+    rule = {"name": "rm-asks", "when": {"command": "rm"}, "decision": "ask"}
+    runtime, person = project.runtime(rules=[rule]), Person()
+
+    call(runtime, person, "clean", DIR="./build/hunter 22's")
+    denied = runtime.run_sync(ToolCall("c2", "clean", {"DIR": "./build/hunter 22's"}, AGENT))
+
+    (request,) = person.asked
+    assert "[redacted]" in request.reason
+    assert denied.error is not None
+    told = json.dumps([request_wire(request), denied.to_wire(), project.records()])
+    assert "hunter" not in told + project.audit()
