@@ -336,10 +336,11 @@ def _request(
     """What is asked. It is bound to the very arguments, and shows them without secrets."""
     world = parts.world(tool, allowance)
     preview = parts.executors[tool.executor].preview(tool, call.arguments, world)
+    shown = _recorded(call, door).arguments
     return ApprovalRequest(
         step_id=call.id,
         tool=tool.name,
-        args=_recorded(call, door).arguments,
+        args=shown,
         # It may quote the arguments.
         reason=_redact(door)(verdict.reason),
         rule=verdict.rule,
@@ -358,6 +359,7 @@ def _request(
         project=tool.origin.project or world.place.root,
         changes=_changes(tool, call.arguments, world, parts, _redact(door)),
         stdin=described(call.input, _redact(door)) if call.input else "",
+        whole=not call.input and shown == call.arguments,
     )
 
 

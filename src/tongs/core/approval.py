@@ -63,6 +63,9 @@ class ApprovalRequest:
     also: tuple[str, ...] = ()
     # What comes by standard input: its size, its digest and its beginning; empty for nothing.
     stdin: str = ""
+    # Whether `args` tell all that the call was given: no secret was taken out of them, and nothing
+    # comes by standard input. Else another call could look like this one.
+    whole: bool = True
 
     @property
     def rules(self) -> tuple[str, ...]:

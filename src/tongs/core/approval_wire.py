@@ -30,6 +30,7 @@ def request_wire(request: ApprovalRequest) -> dict[str, Any]:
         "rule": request.rule,
         "also": list(request.also),
         "stdin": request.stdin,
+        "whole": request.whole,
         "preview": request.preview,
         "caller": {"kind": str(request.caller.kind), "name": request.caller.name},
         "permissions": request.permissions.to_wire(),
@@ -76,6 +77,7 @@ def request_of(wire: Mapping[str, Any]) -> ApprovalRequest:
         # One that an earlier version wrote has none of these.
         also=tuple(wire.get("also", ())),
         stdin=wire.get("stdin", ""),
+        whole=wire.get("whole", False),
     )
 
 

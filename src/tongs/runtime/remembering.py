@@ -70,9 +70,13 @@ class Remembering:
     def recall(self, request: ApprovalRequest) -> ApprovalResponse | None:
         if self._nothing_decided():
             return None
+        from tongs.policy.when import speaks_of_arguments  # noqa: PLC0415 - as in `_matching`
+
         call, tool = _as_call(request)
         caller, answers = _caller(request), dict.fromkeys(request.rules, "")
         for entry in self._matching("always", call, tool, request.project):
+            if not request.whole and speaks_of_arguments(entry.when):
+                continue
             open_still = answers.get(entry.answers) == "" and entry.caller == caller
             if open_still and _is_same_thing(entry, request):
                 answers[entry.answers] = entry.id

@@ -39,6 +39,7 @@ REQUEST = ApprovalRequest(
     changes=(FileChange("x", None, "new\n"),),
     also=("night",),
     stdin="2 bytes",
+    whole=False,
 )
 
 

@@ -121,3 +121,39 @@ def test_the_reason_of_a_question_tells_no_secret(
     assert denied.error is not None
     told = json.dumps([request_wire(request), denied.to_wire(), project.records()])
     assert "hunter" not in told + project.audit()
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        {"tool": "send", "arguments": {"T": "[redacted]"}},
+        {"tool": "send", "argument": {"T": {"equals": "[redacted]"}}},
+    ],
+)
+def test_two_calls_that_look_the_same_without_their_secrets_are_asked_about_twice(
+    project: Project, monkeypatch: pytest.MonkeyPatch, when: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("FIRST", "hunter22")
+    monkeypatch.setenv("OTHER", "rabbit33")
+    project.write(
+        "send",
+        "bash: echo {T}\nparameters: {T: {}}\npermissions: {secrets: {FIRST: {}, OTHER: {}}}\n",
+    )
+    runtime, person = project.runtime(), Person(when)
+
+    call(runtime, person, "send", T="hunter22")
+    call(runtime, person, "send", T="rabbit33")
+
+    assert [(request.args, request.whole) for request in person.asked] == [
+        ({"T": "[redacted]"}, False)
+    ] * 2
+
+
+def test_always_this_very_call_is_not_for_another_standard_input(project: Project) -> None:
+    project.write("feed", "bash: cat\napproval: {required: true}\n")
+    runtime, person = project.runtime(), Person({"tool": "feed", "arguments": {}})
+
+    for given in (b"", b"", b"harmful\n"):
+        call(runtime, person, "feed", given)
+
+    assert [request.whole for request in person.asked] == [True, False]
