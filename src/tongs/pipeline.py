@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 from tongs.core.annotations import Any
-from tongs.core.approval import ApprovalRequest, ApprovalResponse, FileChange, bound_to
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, FileChange, bound_to, described
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
@@ -346,12 +346,15 @@ def _request(
     """What is asked. It is bound to the very arguments, and shows them without secrets."""
     world = parts.world(tool, allowance)
     preview = parts.executors[tool.executor].preview(tool, call.arguments, world)
+    shown = _recorded(call, door).arguments
     return ApprovalRequest(
         step_id=call.id,
         tool=tool.name,
-        args=_recorded(call, door).arguments,
-        reason=verdict.reason,
+        args=shown,
+        # It may quote the arguments.
+        reason=_redact(door)(verdict.reason),
         rule=verdict.rule,
+        also=verdict.also,
         preview=_redact(door)(preview),
         caller=call.caller,
         permissions=allowance.permissions,
@@ -360,11 +363,13 @@ def _request(
         else tuple(parts.sandbox.cannot_enforce(_policy(call, tool, allowance, world, parts))),
         raw_parameters=tool.raw_parameters,
         input_schema=tool.input_schema,
-        digest=bound_to(tool, call.arguments, allowance.permissions, call.at_stake),
+        digest=bound_to(tool, call, allowance.permissions),
         definition=tool.origin.digest,
         tags=tool.tags,
         project=tool.origin.project or world.place.root,
         changes=_changes(tool, call.arguments, world, parts, _redact(door)),
+        stdin=described(call.input, _redact(door)) if call.input else "",
+        whole=not call.input and shown == call.arguments,
     )
 
 

@@ -166,6 +166,20 @@ def test_a_call_that_does_not_wait_is_pending_until_it_is_made_again(
     assert tongs("tool", "run", "shout", "WHO=me", "--wait", "0").code == 3
 
 
+def test_an_approval_is_for_the_standard_input_that_was_shown(place: Place, tongs: Run) -> None:
+    place.tool("feed", "bash: cat\napproval: {required: true}\n", scope="user")
+    words = ("tool", "run", "feed", "--stdin", "--wait", "0")
+    tongs(*words, stdin=b"harmless\n")
+    assert "harmless" in tongs("approvals", "pending", "--json").stdout
+    tongs("approvals", "approve", waiting(tongs))
+
+    other = tongs(*words, stdin=b"harmful\n")
+    same = tongs(*words, stdin=b"harmless\n")
+
+    assert "harmful" not in other.stdout
+    assert same.stdout == "harmless\n"
+
+
 def test_a_changed_definition_is_asked_again(place: Place, shout: Path, tongs: Run) -> None:
     pending = json.loads(tongs("tool", "run", "shout", "WHO=me", "--wait", "0", "--json").stdout)
     question = pending["error"]["details"]["approval"]
@@ -360,6 +374,28 @@ def test_a_server_decides(place: Place, shout: Path, tongs: Run, web: Web) -> No
     assert asked.json["tool"] == "shout"
     assert asked.json["args"] == {"WHO": "me", "N": 1}
     assert len(asked.json["digest"]) == 64
+
+
+def test_a_server_is_told_no_secret(place: Place, tongs: Run, web: Web) -> None:
+    web.answer = lambda asked: Reply.of({"approved": False})
+    place.tool(
+        "clean",
+        "bash: rm -rf {DIR}\nparameters: {DIR: {}}\npermissions: {secrets: {API_KEY: {}}}\n",
+        scope="user",
+    )
+    rule = "{name: rm-asks, when: {command: rm, caller: person}, decision: ask}"
+    configure(
+        place,
+        f"security: {{rules: [{rule}]}}\napprovals: {{webhook: {{url: '{web.url}/'}}}}\n",
+    )
+
+    done = tongs("tool", "run", "clean", "DIR=./hunter22", env={"API_KEY": "hunter22"})
+
+    (asked,) = web.asked
+    assert "[redacted]" in asked.json["reason"]
+    kept = tongs("audit", "export", "--json").stdout
+    assert "rm-asks" in kept
+    assert "hunter22" not in json.dumps(asked.json) + done.stdout + done.stderr + kept
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ _MOST_LINES = 36
 
 def description(request: ApprovalRequest, *, whole: bool = False) -> str:
     """What the person has to know, as in `deploy wants to run (asked by: …, rule: …)`."""
-    rule = f", rule: {request.rule}" if request.rule else ""
+    named = "rules" if request.also else "rule"
+    rule = f", {named}: {', '.join(request.rules)}" if request.rule else ""
     lines = [f"{request.tool} wants to {_deed(request)} (asked by: {_asker(request)}{rule})"]
     if request.reason:
         lines.append(f"reason: {request.reason}")
@@ -25,6 +26,8 @@ def description(request: ApprovalRequest, *, whole: bool = False) -> str:
     for change in request.changes:
         lines += _shown(_difference(change), whole=whole)
     lines += _arguments(request, whole=whole)
+    if request.stdin:
+        lines.append(f"standard input: {visible(request.stdin)}")
     counted = f"{_counted(request.changes)}   " if request.changes else ""
     lines.append(counted + permissions_line(request.permissions))
     if request.not_enforced:

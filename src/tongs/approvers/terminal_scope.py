@@ -71,6 +71,14 @@ def _when(terminal: Terminal, request: ApprovalRequest, verb: str) -> Mapping[st
 
 
 def _choices(request: ApprovalRequest) -> Iterator[_Choice]:
+    if request.whole:
+        yield from _by_arguments(request)
+    yield _Choice(f"{request.tool}, whatever its arguments", {"tool": request.tool})
+    for tag in request.tags:
+        yield _Choice(f"every tool tagged {tag}", {"tag": tag})
+
+
+def _by_arguments(request: ApprovalRequest) -> Iterator[_Choice]:
     tool, base = request.tool, request.project
     yield _Choice("this very call", {"tool": tool, "arguments": dict(request.args)})
     for name, value in request.args.items():
@@ -83,9 +91,6 @@ def _choices(request: ApprovalRequest) -> Iterator[_Choice]:
             yield _Choice(f"{tool} where {name} lies below a folder", when, "folder", name)
     if request.args:
         yield _Choice(f"{tool} with some of these arguments as they are", {}, "names")
-    yield _Choice(f"{tool}, whatever its arguments", {"tool": tool})
-    for tag in request.tags:
-        yield _Choice(f"every tool tagged {tag}", {"tag": tag})
 
 
 def _is_path(value: Any, base: str) -> bool:

@@ -80,9 +80,10 @@ class AuditLog:
 
     def asked(self, call: ToolCall, tool: Tool, request: ApprovalRequest) -> None:
         text, _ = arguments(call.arguments)
+        also = f',"also":{text_of([*request.also])}' if request.also else ""
         self._must(
             f'"event":"APPROVAL_REQUESTED",{self._call(call, tool)},{text}'
-            f',"rule":{word(request.rule)},"reason":{word(request.reason)}'
+            f',"rule":{word(request.rule)}{also},"reason":{word(request.reason)}'
             f',"digest":{quoted(request.digest)}'
             f',"permissions":{text_of(request.permissions.to_wire())}',
             f"{tool.name} was not run",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tongs.authoring.created_programs import runs_a_file
 from tongs.config.environment import forbidden_from_model
 from tongs.core.annotations import Any
 from tongs.core.errors import Problem
@@ -19,12 +20,6 @@ from tongs.template.values import Slot, TemplateError
 from tongs.template.words import Word, WordsTemplate, check_programs
 
 RULE = "created-tool"
-
-# Names of tools that come with Tongs, and of their aliases.
-BUILT_IN = frozenset(
-    "list_directory list_files read_file write_file delete_file move_file run_code shell"
-    " web_fetch web_search fetch http_request".split()
-)
 
 
 def completed(definition: Mapping[str, Any], name: str, creator: str) -> dict[str, Any]:
@@ -83,6 +78,14 @@ def _command(
             f"`{entrypoint}` is a file that the definition does not hold",
             "name an installed program, without a path",
         )
+    args = [each for each in body.get("args") or () if isinstance(each, str)]
+    if "/" not in entrypoint and (name := runs_a_file([entrypoint, *args], stdin=_given(body))):
+        yield _problem(
+            document,
+            (*where, "args"),
+            f"{name} would run text that the definition does not hold",
+            "write the program into the definition, as in bash -c '…' or python3 -c '…'",
+        )
     for name in body.get("env") or {}:
         if forbidden_from_model(name):
             yield _problem(
@@ -91,7 +94,6 @@ def _command(
                 f"{name} can make a program load or run something else",
                 "leave it out",
             )
-    args = [each for each in body.get("args") or () if isinstance(each, str)]
     slots = _slots((data.get("inputs") or {}).get("schema") or {})
     for error in _code_in(entrypoint, args, slots):
         yield _problem(document, (*where, "args"), error.message, error.hint)
@@ -103,6 +105,10 @@ def _command(
             f"{entrypoint} may run what it reads, and ${{{min(given)}}} is a caller's",
             "give the value as an argument that is no code",
         )
+
+
+def _given(body: Mapping[str, Any]) -> bool:
+    return body.get("stdin") not in (None, "")
 
 
 def _code_in(entrypoint: str, args: list[str], slots: Mapping[str, Slot]) -> list[TemplateError]:

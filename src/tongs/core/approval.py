@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from tongs.core.annotations import Any, Protocol, TypeAlias
-from tongs.core.call import Caller
+from tongs.core.call import Caller, ToolCall
 from tongs.core.digest import digest_of
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.tool import Tool
+
+# Characters of standard input that a question shows.
+_SHOWN = 200
 
 
 class Span(StrEnum):
@@ -56,6 +59,17 @@ class ApprovalRequest:
     project: str = ""
     # The files it would write, where its executor can tell.
     changes: tuple[FileChange, ...] = ()
+    # The names of the other rules that ask; whoever answers, answers all of them.
+    also: tuple[str, ...] = ()
+    # What comes by standard input: its size, its digest and its beginning; empty for nothing.
+    stdin: str = ""
+    # Whether `args` tell all that the call was given: no secret was taken out of them, and nothing
+    # comes by standard input. Else another call could look like this one.
+    whole: bool = True
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return (self.rule, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +145,23 @@ class ApprovalQueue(Protocol):
         """The answer, for whoever is about to act on it; an approval is given to one only."""
 
 
-def bound_to(
-    tool: Tool, arguments: Mapping[str, Any], permissions: Permissions, at_stake: str = ""
-) -> str:
+def described(data: bytes, redact: Callable[[str], str]) -> str:
+    """Enough of standard input for a person to know it again; secrets go before it is cut."""
+    text = redact(data.decode(errors="replace"))
+    head = json.dumps(text[:_SHOWN], ensure_ascii=False)
+    more = " …" if len(text) > _SHOWN else ""
+    return f"{len(data)} bytes, sha256 {digest_of(data)}: {head}{more}"
+
+
+def bound_to(tool: Tool, call: ToolCall, permissions: Permissions) -> str:
     """What an approval holds for: this definition, these arguments, these permissions.
 
-    And, where something is replaced or removed, that thing as it is.
+    And standard input, and, where something is replaced or removed, that thing as it is.
     """
-    thing = [tool.qualified_name, tool.origin.digest, arguments, permissions.to_wire()]
-    if at_stake:
-        thing.append(at_stake)
+    thing = [tool.qualified_name, tool.origin.digest, call.arguments, permissions.to_wire()]
+    if call.at_stake:
+        thing.append(call.at_stake)
+    if call.input:
+        # Under a name, so that it cannot pass for what is at stake.
+        thing.append({"stdin": digest_of(call.input)})
     return digest_of(json.dumps(thing, sort_keys=True, default=str).encode())

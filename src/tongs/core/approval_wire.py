@@ -28,6 +28,9 @@ def request_wire(request: ApprovalRequest) -> dict[str, Any]:
         "args": dict(request.args),
         "reason": request.reason,
         "rule": request.rule,
+        "also": list(request.also),
+        "stdin": request.stdin,
+        "whole": request.whole,
         "preview": request.preview,
         "caller": {"kind": str(request.caller.kind), "name": request.caller.name},
         "permissions": request.permissions.to_wire(),
@@ -71,6 +74,10 @@ def request_of(wire: Mapping[str, Any]) -> ApprovalRequest:
             FileChange(change["path"], change["before"], change["after"])
             for change in wire["changes"]
         ),
+        # One that an earlier version wrote has none of these.
+        also=tuple(wire.get("also", ())),
+        stdin=wire.get("stdin", ""),
+        whole=wire.get("whole", False),
     )
 
 

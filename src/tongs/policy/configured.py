@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tongs.core.annotations import Any
 from tongs.core.call import Caller, CallerKind, ToolCall
-from tongs.core.decision import Decision, Verdict
+from tongs.core.decision import Decision, Verdict, one_question
 from tongs.core.errors import Problem
 from tongs.core.record import dataclass, replace
 from tongs.core.tool import Tool
@@ -183,7 +183,10 @@ class RulesOfConfigs:
             for source, written in (*own, *call.caller.bound.rules)
             if (verdict := self._compiled(source, written).check(call, tool))
         ]
-        return max(verdicts, key=lambda verdict: verdict.decision, default=None)
+        strictest = max(verdicts, key=lambda verdict: verdict.decision, default=None)
+        if strictest is None or strictest.decision is not Decision.ASK:
+            return strictest
+        return one_question([said for said in verdicts if said.decision is Decision.ASK])
 
     def _compiled(self, source: str, written: Mapping[str, Any]) -> ConfiguredRule:
         try:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tongs.core.annotations import Any, Protocol, TypeAlias
 from tongs.core.call import CallerKind, ToolCall
-from tongs.core.decision import Decision, Verdict
+from tongs.core.decision import Decision, Verdict, one_question
 from tongs.core.errors import BlockedBy, ErrorCode
 from tongs.core.record import dataclass
 from tongs.core.scope import Scope
@@ -225,10 +225,15 @@ class RuleEngine:
 
     def decide(self, call: ToolCall, tool: Tool) -> Verdict:
         strictest: Verdict | None = None
-        for _, verdict in self.verdicts(call, tool):
+        found = self.verdicts(call, tool)
+        for _, verdict in found:
             if strictest is None or verdict.decision > strictest.decision:
                 strictest = verdict
-        return strictest or _ask(tool)
+        if strictest is None:
+            return _ask(tool)
+        if strictest.decision is not Decision.ASK:
+            return strictest
+        return one_question([said for _, said in found if said.decision is Decision.ASK])
 
     def verdicts(self, call: ToolCall, tool: Tool) -> list[tuple[Rule, Verdict]]:
         """Every rule that has something to say about a call, and what."""

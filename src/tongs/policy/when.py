@@ -53,6 +53,10 @@ def matches(when: Mapping[str, Any], call: ToolCall, tool: Tool, base: str) -> b
     )
 
 
+def speaks_of_arguments(when: Mapping[str, Any]) -> bool:
+    return "arguments" in when or "argument" in when
+
+
 def same(left: Any, right: Any) -> bool:
     """Equal as JSON: 1 is not true, and the order of keys does not matter."""
     return _canonical(left) == _canonical(right)

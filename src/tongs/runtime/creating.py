@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from tongs.authoring import created
+from tongs.builtin import ALIASES, MODULES
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, Problem, Severity, ToolError
 from tongs.core.permissions import Permissions, covered
@@ -20,7 +21,7 @@ from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool
 from tongs.output import visible
 from tongs.policy.rules import selectors
-from tongs.registry import Entry
+from tongs.registry import RESERVED, Entry
 from tongs.runtime.ceiling import require_within
 from tongs.runtime.definitions import refusals_said, refuse_inside_a_call
 from tongs.runtime.linting import linter_of
@@ -101,7 +102,9 @@ def _check_name(runtime: Runtime, name: str, creator: str) -> bool:
         )
     prefix = runtime.settings.custom_tools.prefix
     plain = name.casefold()
-    if plain in created.BUILT_IN or plain.startswith((_PREFIX, prefix.casefold() or _PREFIX)):
+    if plain in {*MODULES, *ALIASES, *RESERVED} or plain.startswith(
+        (_PREFIX, prefix.casefold() or _PREFIX)
+    ):
         raise _refused(f"`{name}` is a name that Tongs keeps for itself", "choose another name")
     final = os.path.join(runtime.places.local_folder_for_writing, name, "tool.yml")
     known = runtime.definitions.trust.creation(final)

@@ -1,14 +1,14 @@
 """Holds the person to what they decided once: `never` as a rule, `always` as an answer.
 
-An `always` is no rule: it answers a question that a rule asked, and only that rule's. So a rule
-added later asks in spite of it.
+An `always` is no rule: it answers a question that a rule asked, and only that rule's. Where several
+ask about one call, each needs an answer; so a rule added later asks in spite of what was said.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Span
@@ -16,6 +16,7 @@ from tongs.core.call import ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.permissions import Permissions, covered
+from tongs.core.record import replace
 from tongs.core.tool import Origin, Tool
 
 if TYPE_CHECKING:
@@ -69,12 +70,20 @@ class Remembering:
     def recall(self, request: ApprovalRequest) -> ApprovalResponse | None:
         if self._nothing_decided():
             return None
+        from tongs.policy.when import speaks_of_arguments  # noqa: PLC0415 - as in `_matching`
+
         call, tool = _as_call(request)
+        caller, answers = _caller(request), dict.fromkeys(request.rules, "")
         for entry in self._matching("always", call, tool, request.project):
-            asked = (entry.answers, entry.caller) == (request.rule, _caller(request))
-            if asked and _is_same_thing(entry, request):
-                return ApprovalResponse(approved=True, approver=f"remembered {entry.id}")
-        return None
+            if not request.whole and speaks_of_arguments(entry.when):
+                continue
+            open_still = answers.get(entry.answers) == "" and entry.caller == caller
+            if open_still and _is_same_thing(entry, request):
+                answers[entry.answers] = entry.id
+        if not all(answers.values()):
+            return None
+        said = ", ".join(dict.fromkeys(answers.values()))
+        return ApprovalResponse(approved=True, approver=f"remembered {said}")
 
     def remember(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
         from tongs.store.remembered import ALWAYS, NEVER, Remembered, moment  # noqa: PLC0415 - rare
@@ -88,7 +97,7 @@ class Remembering:
                 f"{request.tool} has no definition that could be pinned, so it can be allowed"
                 " for this session only",
             )
-        entry = Remembered(
+        first = Remembered(
             id=os.urandom(4).hex(),
             decision=ALWAYS if response.approved else NEVER,
             when=wanted.when,
@@ -103,10 +112,14 @@ class Remembering:
             at=moment(),
             reason=response.reason,
         )
+        entries = [first]
+        if response.approved:
+            # One for each rule that asked: which of them ask next time is not known now.
+            entries += [replace(first, id=os.urandom(4).hex(), answers=r) for r in request.also]
         if wanted.span is Span.SESSION:
-            self._session.append(entry)
+            self._session += entries
         else:
-            self._keep(entry)
+            self._keep(entries)
 
     def _nothing_decided(self) -> bool:
         """Whether there is no decision at all, as for most people; our own count at once."""
@@ -120,9 +133,9 @@ class Remembering:
         self._look_again = now + _RECENT
         return True
 
-    def _keep(self, entry: Remembered) -> None:
+    def _keep(self, entries: Sequence[Remembered]) -> None:
         try:
-            self.store.add(entry)
+            self.store.add(*entries)
         except (OSError, UnicodeError, DefinitionInvalid) as error:
             raise ToolError(
                 ErrorCode.APPROVAL_DENIED,

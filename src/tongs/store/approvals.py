@@ -267,9 +267,9 @@ def _found(database: sqlite3.Connection, question: str) -> sqlite3.Row | None:
 
 
 def _thing(request: ApprovalRequest) -> str:
-    """What the question is about, and who asks because of which rule: any change asks again."""
+    """What the question is about, and who asks because of which rules: any change asks again."""
     caller = [str(request.caller.kind), request.caller.name, *request.caller.chain]
-    thing = [request.digest, request.project, request.rule, caller]
+    thing = [request.digest, request.project, sorted(request.rules), caller]
     return digest_of(json.dumps(thing).encode())
 
 

@@ -87,9 +87,10 @@ class RememberedStore:
         now = moment()
         return [entry for entry in self._known if not entry.is_over(now)]
 
-    def add(self, entry: Remembered) -> None:
+    def add(self, *made: Remembered) -> None:
+        """All of them, or none."""
         with self._changing() as entries:
-            entries.append(entry)
+            entries.extend(made)
 
     def revoke(self, wanted: str) -> Remembered | None:
         """Forget a decision; what it was."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -137,3 +138,9 @@ def test_the_end_is_a_duration_or_a_date() -> None:
     for wrong in ("2999-13-31", "soon", "0s", "99999999d", "2020-01-01"):
         with pytest.raises(ValueError, match=r"."):
             moment(wrong, now)
+
+
+def test_what_is_not_shown_whole_is_allowed_by_its_tool_only() -> None:
+    shown = choose("", request=replace(REQUEST, whole=False))[1]
+
+    assert "1  fetch, whatever its arguments\n  2  every tool tagged write\n1 to 2" in shown

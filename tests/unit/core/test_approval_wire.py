@@ -37,6 +37,9 @@ REQUEST = ApprovalRequest(
     tags=("write",),
     project="/p",
     changes=(FileChange("x", None, "new\n"),),
+    also=("night",),
+    stdin="2 bytes",
+    whole=False,
 )
 
 

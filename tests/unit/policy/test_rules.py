@@ -214,3 +214,18 @@ def test_rule_derived_from_one_about_tools_alone_sees_every_call() -> None:
         Decision.ASK,
         Decision.ALLOW,
     ]
+
+
+def test_every_rule_that_asks_is_named_in_the_question() -> None:
+    class Asks:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def check(self, call: ToolCall, tool: Tool) -> Verdict:
+            return Verdict(Decision.ASK, self.name, f"{self.name} wants to know")
+
+    engine = default_rules(["*"], [], [Asks("a"), Asks("b"), Asks("a")])
+
+    verdict = engine.decide(ToolCall("1", "t", {}), Tool("t"))
+
+    assert (verdict.rules, verdict.reason) == (("a", "b"), "a wants to know; b wants to know")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tongs import ErrorCode, Runtime, ToolError
+from tongs.builtin import ALIASES, MODULES
 from tongs.core.errors import BlockedBy
 from tongs.core.tool import Trust
 
@@ -84,7 +86,7 @@ def test_name_that_is_no_name_is_refused(project: Project, name: Any) -> None:
     assert refused(project, name, echo(), "claude").code is ErrorCode.INVALID_ARGUMENTS
 
 
-@pytest.mark.parametrize("name", ["shell", "read_file", "Web_Search", "fetch", "custom_tool_x"])
+@pytest.mark.parametrize("name", [*MODULES, *ALIASES, "Web_Search", "custom_tool_x"])
 def test_name_that_tongs_keeps_for_itself_is_refused(project: Project, name: str) -> None:
     error = refused(project, name, echo(), "claude")
 
@@ -202,8 +204,55 @@ def test_definition_that_brings_or_builds_code_is_refused(
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "python3 evil.py",
+        "python3.11 -u evil.py ${text}",
+        "python3 -m evil",
+        "python3 ${text}",
+        "python3",
+        "bash evil.sh",
+        "bash -e evil.sh",
+        "bash --rcfile evil.sh -i -c true",
+        "env A=1 bash evil.sh",
+        "env -S 'bash evil.sh'",
+        "env ./evil.sh",
+        "timeout 5 sh evil.sh",
+        "busybox sh evil.sh",
+        "xargs sh",
+        "find . -name evil.sh -exec sh {} ;",
+        "perl -I. -MEvil -e 1",
+        "node -r ./evil.js -e 1",
+        "awk -f evil.awk",
+        "sed -f evil.sed",
+        "make x",
+        "env make",
+        "npm run x",
+        "docker run -v .:/x box python3 /x/evil.py",
+    ],
+)
+def test_program_that_would_run_a_file_of_the_project_is_refused(
+    project: Project, line: str
+) -> None:
+    entrypoint, *args = shlex.split(line)
+    definition = {**echo(), "exec": {"command": {"entrypoint": entrypoint, "args": args}}}
+
+    error = refused(project, "say", definition, "claude")
+
+    messages = [problem["message"] for problem in error.details["problems"]]
+    assert any("text that the definition does not hold" in message for message in messages)
+
+
+@pytest.mark.parametrize(
     "command",
     [
+        {"entrypoint": "python3", "args": ["-c", "import sys; print(sys.argv[1])", "${text}"]},
+        {"entrypoint": "python3", "args": ["--version"]},
+        {"entrypoint": "bash", "stdin": "echo hello"},
+        {"entrypoint": "env", "args": ["A=1", "sh", "-ec", "echo $A"]},
+        {"entrypoint": "jq", "args": ["-r", ".a", "data.json"]},
+        {"entrypoint": "sed", "args": ["-n", "1p", "notes.txt"]},
+        {"entrypoint": "find", "args": [".", "-name", "*.py"]},
         {"entrypoint": "git", "args": ["log", "--format=%H", "${text}"]},
         {"entrypoint": "bash", "args": ["-c", 'echo "$1"', "_", "${text}"]},
         {"entrypoint": "bash", "args": ["-c", "echo ${count}"]},

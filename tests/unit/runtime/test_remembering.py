@@ -74,6 +74,7 @@ def test_always_answers_the_same_question_in_another_process(tmp_path: Path) -> 
     "change",
     [
         {"rule": "a new rule"},
+        {"also": ("a new rule",)},
         {"definition": "f2"},
         {"permissions": replace(PERMISSIONS, network=True)},
         {"permissions": replace(PERMISSIONS, network=False)},
@@ -88,6 +89,19 @@ def test_any_change_asks_again(tmp_path: Path, change: dict[str, Any]) -> None:
 
     assert recalled(memory(tmp_path))
     assert not recalled(memory(tmp_path), **change)
+
+
+def test_what_several_rules_asked_is_answered_for_each_of_them(tmp_path: Path) -> None:
+    asked = replace(REQUEST, also=("night",))
+    memory(tmp_path).remember(asked, answer({"tool": "deploy"}))
+
+    entries = memory(tmp_path).store.entries()
+    assert [entry.answers for entry in entries] == ["approval.required", "night"]
+    for same in (asked, REQUEST, replace(REQUEST, rule="night")):
+        assert memory(tmp_path).recall(same) is not None
+    memory(tmp_path).store.revoke(entries[1].id)
+    assert memory(tmp_path).recall(asked) is None
+    assert recalled(memory(tmp_path))
 
 
 def test_for_the_user_it_holds_in_every_project(tmp_path: Path) -> None:

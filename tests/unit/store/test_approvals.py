@@ -142,6 +142,7 @@ def test_the_same_call_finds_its_question_again(state: str) -> None:
     [
         {"digest": "d2"},
         {"rule": "another"},
+        {"also": ("another",)},
         {"project": "/elsewhere"},
         {"caller": Caller(CallerKind.AGENT, "other")},
         {"caller": Caller(CallerKind.PERSON, "claude")},

@@ -59,7 +59,7 @@ def _row(question: Question) -> tuple[str, ...]:
         question.id,
         one_line(request.tool),
         one_line(request.caller.name),
-        one_line(request.rule),
+        one_line(", ".join(request.rules)),
         _ago(time.time() - question.asked),
         "yes" if question.awaited else "no, the call must be made again",
     )
