@@ -69,6 +69,8 @@ def started_by(invocation: Invocation, findings: Findings) -> Iterator[Started]:
         yield from _shell(name, invocation, findings)
     elif name in ("eval", "trap", "source", "."):
         yield from _in_this_shell(name, words, invocation, findings)
+    elif name in _CALLBACKS:
+        yield from _callback(name, words, findings)
     elif name in ("su", "runuser"):
         yield from _su(name, words, invocation, findings)
     elif name in ("ssh", "autossh", "mosh", "watch", "parallel", "hyperfine"):
@@ -240,6 +242,24 @@ def _in_this_shell(
         yield from from_stdin(name, invocation, findings)
     elif operands:
         yield from _file(name, operands[0], findings, same_shell=True)
+
+
+# Builtins that run a text among their options, or expand one.
+_CALLBACKS = {
+    **dict.fromkeys(("mapfile", "readarray"), (("-C",), Options("dnOsucC"))),
+    **dict.fromkeys(("compgen", "complete"), (("-C", "-F", "-W"), Options("oAGWFCXPS"))),
+    "bind": (("-x",), Options("mqurfx")),
+}
+
+
+def _callback(name: str, words: Sequence[str], findings: Findings) -> Iterator[Started]:
+    running, options = _CALLBACKS[name]
+    for option, values in divide(words, options).options:
+        if option not in running:
+            continue
+        for value in values or [UNKNOWN]:
+            text = f': "{value}"' if option == "-W" else value
+            yield from text_for_shell(text, f"{name} {option}", findings)
 
 
 def _su(

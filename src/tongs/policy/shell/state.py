@@ -132,6 +132,8 @@ class Findings:
     written: set[str] = field(default_factory=set)
     # What `<( … )` prints, by the name the program gets for it.
     pipes: dict[str, str | None] = field(default_factory=dict)
+    # Variables of `declare -i`.
+    integers: set[str] = field(default_factory=set)
     steps: int = 0
 
     def step(self) -> None:

@@ -28,6 +28,8 @@ _MOST_WORDS = 2048
 _RANGE = re.compile(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})(?:\.\.-?[0-9]{1,6})?|(.)\.\.(.)")
 _DEFAULT = re.compile(r":?[-=]")
 _ITEMS = re.compile(r"\[[@*]\]\Z")
+# A subscript, or an offset and a length: bash takes them for arithmetic.
+_COUNTED = re.compile(r"\[(?![@*]\](?!:[^-=+?]))|(?:\[[@*]\])?:[^-=+?]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -103,16 +105,26 @@ class Expander:
     def _expanded(self, token: Parameter | Substitution | Arithmetic) -> list[str]:
         """The values of an expansion; UNKNOWN where nobody knows."""
         if isinstance(token, Arithmetic):
-            self._evaluated(self.text(Word(token.inside)))
+            self.evaluate(token.inside)
             return [UNKNOWN]
         if isinstance(token, Substitution):
             output = self._output(token)
             return [UNKNOWN if output is None or _CONTROL.search(output) else output.rstrip("\n")]
+        # What stands inside may start programs, whether it is used or not.
+        inside = self.text(Word(token.inside)) if token.inside else ""
+        if _COUNTED.match(token.rest):
+            self.evaluate(token.inside, inside)
         if token.prefix == "#":
             return [UNKNOWN]
         if token.prefix == "!" or token.rest.startswith("@"):
             return [self._indirect(token)]
-        return self._parameter(token)
+        return self._parameter(token, inside)
+
+    def evaluate(self, pieces: Sequence[Piece], text: str | None = None) -> None:
+        """Arithmetic: what it says, and the variables in it, whose values are evaluated in turn."""
+        known = self.text(Word(tuple(pieces))) if text is None else text
+        names = [piece.name for piece in pieces if isinstance(piece, Parameter)]
+        self._evaluated(" ".join((known, *names)))
 
     def _indirect(self, token: Parameter) -> str:
         """`${!x}` evaluates the name in `x`, and `${x@P}` the text."""
@@ -122,9 +134,7 @@ class Expander:
         self._evaluated(value)
         return UNKNOWN
 
-    def _parameter(self, token: Parameter) -> list[str]:
-        # What stands inside may start programs, whether it is used or not.
-        inside = self.text(Word(token.inside)) if token.inside else ""
+    def _parameter(self, token: Parameter, inside: str) -> list[str]:
         values = self._values(token.name, whole=token.name in "@*" or _ITEMS.match(token.rest))
         rest = _ITEMS.sub("", token.rest)
         if rest == "":

@@ -10,7 +10,7 @@ from tongs.policy.shell.printing import formatted, printed_by
 from tongs.policy.shell.programs import started_by
 from tongs.policy.shell.reader import ScriptReader, read
 from tongs.policy.shell.started import Started
-from tongs.policy.shell.state import UNKNOWN, Findings, Invocation, State
+from tongs.policy.shell.state import SET, UNKNOWN, Findings, Invocation, State
 from tongs.policy.shell.tree import (
     Assignment,
     Command,
@@ -33,7 +33,10 @@ _DEEPEST = 24
 _DECLARATIONS = frozenset({"declare", "typeset", "local", "export", "readonly"})
 # Their words are names of variables, which bash evaluates, or arithmetic.
 _EVALUATING = frozenset(
-    {"let", "unset", "read", "test", "[", "mapfile", "readarray", "getopts", "wait", *_DECLARATIONS}
+    {
+        *("let", "unset", "read", "test", "[", "mapfile", "readarray", "getopts", "wait", "printf"),
+        *_DECLARATIONS,
+    }
 )
 # Bash expands the values of these again, or takes them for a program.
 _EXPANDED = frozenset({"PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "BASH_ENV", "ENV"})
@@ -207,12 +210,16 @@ class Walker:
         if _SUBSTITUTED.search(text):
             pieces = ScriptReader(text, self.depth + 1).heredoc_pieces()
             self.values.text(Word(pieces))
-        for name in _NAMES.findall(text):
-            value = self.state.variables.get(name, "")
-            if value is None and name in self.printed:
+        # A value can name another variable.
+        names = list(dict.fromkeys(_NAMES.findall(text)))
+        for name in names:
+            if self.state.variables.get(name, "") is None and name in self.printed:
                 self.findings.doubt(f"${name} is evaluated as arithmetic")
-            elif value and _SUBSTITUTED.search(value):
-                self.values.text(Word(ScriptReader(value, self.depth + 1).heredoc_pieces()))
+            held = (self.state.variables.get(name), *(self.state.arrays.get(name) or ()))
+            for value in filter(None, held):
+                names += [each for each in _NAMES.findall(value) if each not in names]
+                if _SUBSTITUTED.search(value):
+                    self.values.text(Word(ScriptReader(value, self.depth + 1).heredoc_pieces()))
 
     def _output(self, substitution: Substitution) -> str | None:
         inner = self._another(self.state.copy())
@@ -322,7 +329,7 @@ class Walker:
         elif name not in _EVALUATING:
             return
         for word in words:
-            if name == "let" or _SUBSTITUTED.search(word):
+            if name == "let" or ("[" in word and name != "printf") or _SUBSTITUTED.search(word):
                 self._evaluate(word)
 
     def _forget(self, words: Sequence[str]) -> None:
@@ -363,9 +370,14 @@ class Walker:
 
     def _declare(self, words: Sequence[str]) -> None:
         references = any(word.startswith("-") and "n" in word for word in words)
+        integers = any(word.startswith("-") and "i" in word for word in words)
         for word in words:
             name, equals, value = word.partition("=")
             name = name.removesuffix("+")
+            if integers and _NAMES.fullmatch(name):
+                self.findings.integers.add(name)
+            if equals and name in self.findings.integers:
+                self._integer(name, value)
             if references and equals:
                 self.findings.doubt(f"declare -n {name} is another name of a variable")
             if equals and _NAMES.fullmatch(name):
@@ -388,15 +400,20 @@ class Walker:
 
     def _assign(self, assignment: Assignment) -> None:
         if assignment.subscript:
-            self._evaluate(self.values.text(Word(assignment.subscript)))
+            self.values.evaluate(assignment.subscript)
         if assignment.items is not None:
             items = [field for word in assignment.items for field in self.values.fields(word)]
+            for item in items:
+                if item.startswith(("[", SET)) or assignment.name in self.findings.integers:
+                    self._evaluate(item)
             before = self.state.arrays.get(assignment.name, ()) if assignment.appends else ()
             self.state.variables.pop(assignment.name, None)
             known = None if before is None else (*before, *items)
             self.state.arrays[assignment.name] = known
             return
         value = self.values.text(assignment.value, assigned=True)
+        if assignment.name in self.findings.integers:
+            self._integer(assignment.name, value, assignment.value)
         if assignment.subscript:
             self.state.arrays[assignment.name] = None
             return
@@ -406,6 +423,12 @@ class Walker:
         self._set_variable(assignment.name, value)
         if UNKNOWN in value and not _counts(assignment.value):
             self.printed.add(assignment.name)
+
+    def _integer(self, name: str, value: str, word: Word | None = None) -> None:
+        """A variable of `declare -i`: whatever it is set to is arithmetic."""
+        self._evaluate(value)
+        if UNKNOWN in value and not (word and _counts(word)):
+            self.findings.doubt(f"{name} is an integer, and what it is set to is not known")
 
     # -- redirections
 

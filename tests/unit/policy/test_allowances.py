@@ -1,0 +1,84 @@
+"""A rule that allows `ls` allows nothing else: what bash really runs is never covered."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.unit.policy.commands import AGENT, SHELL, place
+
+from tongs.core.call import ToolCall
+from tongs.core.execution import Place
+from tongs.policy.configured import compile_rule
+from tongs.policy.looking import Look
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Place:
+    return place(tmp_path)
+
+
+def allows(at: Place, command: str, *patterns: str) -> bool:
+    rule = compile_rule(
+        {"when": {"command": list(patterns)}, "decision": "allow"}, look=Look(at)
+    )
+    return rule.check(ToolCall("1", "shell", {"command": command}, AGENT), SHELL) is not None
+
+
+def run(at: Place, command: str) -> str:
+    done = subprocess.run(
+        [str(shutil.which("bash")), "-c", command],
+        cwd=at.cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+EVALUATIONS = [
+    "x='a[$(echo EVAL >&2)]'; z=${b[x]}; ls",
+    "x='a[$(echo EVAL >&2)]'; z=${b[$x]}; ls",
+    "x='a[$(echo EVAL >&2)]'; y=x; z=${b[y]}; ls",
+    "x=('a[$(echo EVAL >&2)]'); z=${b[x]}; ls",
+    "x='a[$(echo EVAL >&2)]'; y=abc; z=${y:0:x}; ls",
+    "x='a[$(echo EVAL >&2)]'; y=abc; z=${y:x}; ls",
+    "x='a[$(echo EVAL >&2)]'; set -- a b; z=${@:x}; ls",
+    "x='a[$(echo EVAL >&2)]'; y=(a b); z=${y[@]:x}; ls",
+    "x='a[$(echo EVAL >&2)]'; b=(1); z=${#b[x]}; ls",
+    "b=(1); z=${#b[$(echo EVAL >&2)]}; ls",
+    "x=y; z=${!x:-$(echo EVAL >&2)}; ls",
+    "x='a[$(echo EVAL >&2)]'; declare -i y; y=x; ls",
+    "x='a[$(echo EVAL >&2)]'; declare -i y=x; ls",
+    "x='a[$(echo EVAL >&2)]'; b[x]=1; ls",
+    "x='a[$(echo EVAL >&2)]'; b=([x]=1); ls",
+    "x='a[$(echo EVAL >&2)]'; read 'b[x]' <<< 1; ls",
+    "x='a[$(echo EVAL >&2)]'; unset 'b[x]'; b=(1); unset 'b[x]'; ls",
+    "printf -v 'b[$(echo EVAL >&2)]' 1; ls",
+    "mapfile -c 1 -C 'echo EVAL; :' b <<< x; ls",
+    "compgen -W '$(echo EVAL >&2)'; ls",
+    "compgen -C 'echo EVAL' x; ls",
+]
+BUILTINS = ("ls", "set", "declare", "read", "unset", "printf", "mapfile", "compgen")
+
+
+@pytest.mark.parametrize("command", EVALUATIONS)
+def test_what_bash_evaluates_on_the_way_is_not_allowed(at: Place, command: str) -> None:
+    assert "EVAL" in run(at, command)
+    assert not allows(at, command, *BUILTINS)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "x=3; b=(1 2 3 4); z=${b[x]}; ls",
+        "x=1; y=abc; z=${y:0:x}; z=${y: -1}; z=${y:-d}; ls",
+        "declare -i y; y=3+4; ls",
+    ],
+)
+def test_plain_numbers_do_not_stand_in_the_way(at: Place, command: str) -> None:
+    assert allows(at, command, *BUILTINS)
