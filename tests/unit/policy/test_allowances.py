@@ -82,3 +82,60 @@ def test_what_bash_evaluates_on_the_way_is_not_allowed(at: Place, command: str) 
 )
 def test_plain_numbers_do_not_stand_in_the_way(at: Place, command: str) -> None:
     assert allows(at, command, *BUILTINS)
+
+
+CHANGES = [
+    "PATH=$PWD/build; ls",
+    "PATH=$PWD/build:$PATH && ls",
+    "declare -g PATH=$PWD/build; ls",
+    "for PATH in $PWD/build; do ls; done",
+    "read PATH <<< $PWD/build; ls",
+    "printf -v PATH %s $PWD/build; ls",
+    "((PATH=5)); ls",
+    "unset PATH; : ${PATH:=$PWD/build}; ls",
+    "{ PATH=$PWD/build; }; ls",
+    "if true; then PATH=$PWD/build; fi; ls",
+    "eval 'PATH=$PWD/build'; ls",
+]
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_program_found_elsewhere_is_not_the_one_allowed(at: Place, command: str) -> None:
+    for folder in (Path(at.cwd, "build"), Path(at.cwd, "5")):
+        folder.mkdir(exist_ok=True)
+        (folder / "ls").write_text(f"#!{shutil.which('sh')}\necho OTHER\n")
+        (folder / "ls").chmod(0o755)
+
+    assert "OTHER" in run(at, command)
+    assert not allows(at, command, *BUILTINS, ":", "true", "eval")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "HOME=/; ls",
+        "GIT_DIR=x; ls",
+        "LD_PRELOAD=x; ls",
+        "http_proxy=x; ls",
+        "export small=1; ls",
+        "declare -x small=1; ls",
+        "set -a; small=1; ls",
+        "set -o allexport; small=1; ls",
+        "unset HOME; ls",
+        "IFS=/; ls",
+    ],
+)
+def test_changed_environment_is_not_allowed(at: Place, command: str) -> None:
+    assert not allows(at, command, *BUILTINS, "export")
+
+
+def test_variable_that_the_environment_has_counts(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert allows(at, "small=1; ls $small", "ls")
+    monkeypatch.setenv("small", "x")
+    assert not allows(at, "small=1; ls $small", "ls")
+
+
+def test_variable_of_the_script_alone_does_not_stand_in_the_way(at: Place) -> None:
+    assert allows(at, "x=1; for f in a b; do ls $f $x; done", "ls")

@@ -7,6 +7,8 @@ them.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable
 
 from tongs.core.record import dataclass, field, replace
@@ -39,7 +41,7 @@ class Invocation:
     through: tuple[str, ...] = ()
     # What it reads: None where nobody knows, empty where nothing is piped in.
     stdin: str | None = ""
-    # Variables set for it alone.
+    # Variables set for it alone, and those the script has changed before.
     environment: tuple[str, ...] = ()
     # Files that redirections read and write.
     reads: tuple[str, ...] = ()
@@ -67,6 +69,8 @@ class State:
     # `$0`, `$1` …; None where nobody knows.
     positional: tuple[str, ...] | None = None
     stops_at_failure: bool = False
+    # Names that it exports or takes away, whatever they are called; `*` for all.
+    exported: frozenset[str] = frozenset()
 
     def copy(self) -> State:
         return replace(
@@ -84,6 +88,25 @@ class State:
         self.folders, self.variables, self.arrays = first.folders, first.variables, first.arrays
         self.functions, self.positional = first.functions, first.positional
         self.stops_at_failure = first.stops_at_failure
+        self.exported = first.exported
+
+    @property
+    def environment(self) -> tuple[str, ...]:
+        """The variables it has changed that a program may see, or the shell goes by.
+
+        A variable that came from outside is exported again whenever it is set. Nobody here knows
+        which came, so only a new name in small letters is taken for the script's own.
+        """
+        names = {*self.variables, *self.arrays}
+        seen = names if "*" in self.exported else {*filter(_from_outside, names)}
+        return tuple(sorted(seen | self.exported - {"*"}))
+
+
+_OWN = re.compile(r"(?!\w*_proxy\Z)[a-z_][a-z0-9_]*", re.ASCII)
+
+
+def _from_outside(name: str) -> bool:
+    return not _OWN.fullmatch(name) or name in os.environ
 
 
 def _either(one: State, other: State) -> State:
@@ -117,6 +140,7 @@ def _either(one: State, other: State) -> State:
         functions=functions,
         positional=one.positional if one.positional == other.positional else None,
         stops_at_failure=one.stops_at_failure and other.stops_at_failure,
+        exported=one.exported | other.exported,
     )
 
 

@@ -140,6 +140,8 @@ class Expander:
         if rest == "":
             return [UNKNOWN] if values is None else values
         if match := _DEFAULT.match(rest):
+            if match[0].endswith("=") and not token.name.islower():
+                self.state.exported |= {token.name}
             # With a colon also where it is empty.
             unset = token.name not in self.state.variables and not token.name.isdigit()
             if values is not None and values != [""]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tongs.policy.shell.printing import formatted, printed_by
 from tongs.policy.shell.programs import started_by
@@ -44,6 +44,7 @@ _LEAVING = frozenset({"exit", "return", "die", "fail", "abort", "fatal"})
 # Beside them stand names and arithmetic.
 _NUMERIC = frozenset({"-v", "-R", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _SUBSTITUTED = re.compile(r"\$\(|`")
+_SETTING = re.compile(r"(?<![=!<>])=(?!=)|<<=|>>=|\+\+|--")
 _NAMES = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # What they print is a number, whatever they read.
 _COUNTERS = frozenset("wc date nproc stat expr bc seq id tput stty du df getconf echo".split())
@@ -210,6 +211,8 @@ class Walker:
         if _SUBSTITUTED.search(text):
             pieces = ScriptReader(text, self.depth + 1).heredoc_pieces()
             self.values.text(Word(pieces))
+        if _SETTING.search(text):
+            self._export(name for name in _NAMES.findall(text) if not name.islower())
         # A value can name another variable.
         names = list(dict.fromkeys(_NAMES.findall(text)))
         for name in names:
@@ -255,7 +258,13 @@ class Walker:
             f"{each.name}={self.state.variables.get(each.name)}" for each in simple.assignments
         )
         invocation = Invocation(
-            tuple(words), self.state.folders, self.through, given, environment, reads, writes
+            tuple(words),
+            self.state.folders,
+            self.through,
+            given,
+            (*environment, *outer.environment),
+            reads,
+            writes,
         )
         inner, self.state = self.state, outer
         self.values.state = outer
@@ -343,8 +352,14 @@ class Walker:
     def _unset(self, words: Sequence[str]) -> None:
         for word in words:
             self.state.variables.pop(word, None)
+        self._export(words)
+
+    def _export(self, names: Iterable[str]) -> None:
+        self.state.exported |= {*filter(_NAMES.fullmatch, names)}
 
     def _set(self, words: Sequence[str]) -> None:
+        if any(re.match("-[a-zA-Z]*[ak]|allexport|keyword", word) for word in words):
+            self.state.exported |= {"*"}
         for number, word in enumerate(words):
             if word == "--" or not word.startswith(("-", "+")):
                 rest = words[number + (word == "--") :]
@@ -368,7 +383,13 @@ class Walker:
             )
         )
 
+    def _exporting(self, words: Sequence[str]) -> None:
+        self._export(word.partition("=")[0].removesuffix("+") for word in words)
+        self._declare(words)
+
     def _declare(self, words: Sequence[str]) -> None:
+        if any(word.startswith(("-", "+")) and "x" in word for word in words):
+            self._export(word.partition("=")[0].removesuffix("+") for word in words)
         references = any(word.startswith("-") and "n" in word for word in words)
         integers = any(word.startswith("-") and "i" in word for word in words)
         for word in words:
@@ -474,6 +495,7 @@ _CHANGES: dict[str, Callable[[Walker, Sequence[str]], None]] = {
     "popd": Walker._forget,  # noqa: SLF001 - as above
     "set": Walker._set,  # noqa: SLF001 - as above
     **dict.fromkeys(_DECLARATIONS, Walker._declare),  # noqa: SLF001 - as above
+    "export": Walker._exporting,  # noqa: SLF001 - as above
     **dict.fromkeys(("read", "mapfile", "readarray", "getopts"), Walker._read),  # noqa: SLF001 - as above
     "unset": Walker._unset,  # noqa: SLF001 - as above
 }
