@@ -60,7 +60,9 @@ def _deleted(invocation: Invocation) -> Iterator[str]:
         if any(word.startswith("--del") for word in words):
             yield from operands(words)[-1:]
     elif name == "git" and "clean" in words and _has_letter(words, "f") and _has_letter(words, "d"):
-        yield "./\x01"
+        from tongs.policy.git_words import folder  # noqa: PLC0415 - only for git
+
+        yield f"{folder(words)}/\x01"
 
 
 def _may_be_options(words: Sequence[str]) -> bool:

@@ -139,3 +139,58 @@ def test_variable_that_the_environment_has_counts(
 
 def test_variable_of_the_script_alone_does_not_stand_in_the_way(at: Place) -> None:
     assert allows(at, "x=1; for f in a b; do ls $f $x; done", "ls")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git -c diff.external='echo EVAL' diff",
+        "git -C / status",
+        "git --git-dir=x status",
+        "git --work-tree / status",
+        "git --exec-path=. status",
+        "git --config-env=alias.x=Y x",
+        "git -p -c alias.x=y x",
+        "git grep -O'echo EVAL' x",
+        "git grep -nOvim x",
+        "git grep --open=vim x",
+        "git rebase --exec='echo EVAL' HEAD",
+        "git rebase -ix 'echo EVAL' HEAD",
+        "git rebase --ex 'echo EVAL' HEAD",
+        "git difftool --extcmd='echo EVAL'",
+        "git filter-branch --tree-filter 'echo EVAL'",
+        "git config alias.x '!echo EVAL'",
+        "git clone 'ext::sh -c echo'",
+        "git fetch --upload-pack='echo EVAL' x",
+        "git clone -u 'echo EVAL' x y",
+        "git clone --config a.b=c x",
+        "git push --receive-pack=x y",
+        "git log --output=x",
+        "git diff --outp x",
+        "git submodule foreach 'echo EVAL'",
+        "git bisect run true",
+        "git x",
+    ],
+)
+def test_allowed_git_runs_no_other_program(at: Place, command: str) -> None:
+    assert not allows(at, command, "git", "sh", "echo", "true")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git", "git status -s", "git --no-pager log --oneline -p", "git commit -am x", "git push -u o b"],
+)
+def test_allowed_git_does_what_git_does(at: Place, command: str) -> None:
+    assert allows(at, command, "git")
+
+
+def test_what_an_allowance_itself_names_is_allowed(at: Place) -> None:
+    assert allows(at, "git -C sub status", "git -C sub")
+    assert allows(at, "git config --list", "git config")
+    assert not allows(at, "git -C sub log --output=x", "git -C sub log")
+
+
+def test_settings_of_git_really_run(at: Place) -> None:
+    start = "git init -q . && echo a > f && git add f && echo b > f"
+    for command in ("git -c diff.external='echo EVAL;:' diff", "git grep -O'echo EVAL' b"):
+        assert "EVAL" in run(at, f"{start}; {command}")

@@ -53,7 +53,6 @@ _MORE_WRAPPERS = {
     "proot": Wrapper(), "tini": Wrapper(), "dumb-init": Wrapper(), "ld.so": Wrapper(),
     "ld-linux-x86-64.so.2": Wrapper(), "nsenter": Wrapper(Options("tSGm")),
 }  # fmt: skip
-_GIT_RUNNERS = {("bisect", "run"): 2, ("submodule", "foreach"): 2}
 
 
 def started_by(invocation: Invocation, findings: Findings) -> Iterator[Started]:
@@ -78,7 +77,7 @@ def started_by(invocation: Invocation, findings: Findings) -> Iterator[Started]:
     elif name in ("tmux", "screen") or (name in RUNNERS and name not in PROGRAMS):
         yield from _runner(name, words, invocation)
     elif name == "git":
-        yield from _git(words, invocation)
+        yield from _git(words, invocation, findings)
     else:
         yield from interpreted(name, words, invocation, findings)
 
@@ -348,21 +347,11 @@ def _runner(name: str, words: Sequence[str], invocation: Invocation) -> Iterator
 _TELLING = frozenset("rm dd shred mkfs wipefs find curl wget nc shutdown reboot rimraf cat".split())
 
 
-def _git(words: Sequence[str], invocation: Invocation) -> Iterator[Started]:
-    given = divide(words, Options("Cc", "", {"--git-dir": 1, "--work-tree": 1, "--namespace": 1}))
-    for option, values in given.options:
-        value = values[0].partition("=")[2] if option == "-c" and values else ""
-        if value.startswith("!"):
-            yield Started(text=value[1:], by="git alias")
-        elif re.match(r"core\.(pager|editor|sshcommand|fsmonitor)", (values or [""])[0].lower()):
-            yield Started(text=value, by="git -c")
-    operands = given.operands
-    for start, skip in _GIT_RUNNERS.items():
-        if tuple(operands[:2]) == start:
-            yield Started(words=tuple(_again(invocation, operands[skip:], "git")))
-    if operands[:1] == ["rebase"]:
-        for index, word in enumerate(operands[1:], 1):
-            if word in ("-x", "--exec"):
-                yield Started(text=" ".join(operands[index + 1 : index + 2]), by="git rebase")
-    if operands[:1] == ["config"] and any(word.startswith("!") for word in operands[2:]):
-        yield Started(text=next(w for w in operands[2:] if w.startswith("!"))[1:], by="git config")
+def _git(words: Sequence[str], invocation: Invocation, findings: Findings) -> Iterator[Started]:
+    from tongs.policy.git_words import commands, divided  # noqa: PLC0415 - only for git
+
+    for text, by in commands(words):
+        yield from text_for_shell(text, by, findings)
+    operands = divided(words).operands
+    if operands[:2] == ["bisect", "run"]:
+        yield Started(words=tuple(_again(invocation, operands[2:], "git")))
