@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tongs.core.record import dataclass, field, replace
 from tongs.policy.shell.tree import Command, Doubt
@@ -22,6 +22,9 @@ SPELLED = {UNKNOWN: "…", ANY: "*", ONE: "?", SET: "["}
 _MOST_FOLDERS = 8
 # Steps of one reading: loops are unrolled and functions entered.
 _MOST_STEPS = 4000
+# Characters of all words of one reading, and what a word costs beside its own.
+_MOST_SIZE = 2 * 1024 * 1024
+_COST_OF_WORD = 32
 
 
 def spelled(text: str) -> str:
@@ -159,11 +162,18 @@ class Findings:
     # Variables of `declare -i`.
     integers: set[str] = field(default_factory=set)
     steps: int = 0
+    size: int = 0
 
     def step(self) -> None:
         self.steps += 1
         if self.steps > _MOST_STEPS:
             raise Doubt("it takes too many steps to follow")
+
+    def grow(self, words: Sequence[str]) -> None:
+        """Count what words become: a few short ones can become more than there is room for."""
+        self.size += sum(map(len, words)) + _COST_OF_WORD * len(words)
+        if self.size > _MOST_SIZE:
+            raise Doubt("its words become too many")
 
     def doubt(self, reason: str) -> None:
         if reason not in self.doubts:

@@ -25,6 +25,9 @@ Token: TypeAlias = "tuple[str, bool] | Parameter | Substitution | Arithmetic"
 Output: TypeAlias = Callable[[Substitution], "str | None"]
 
 _MOST_WORDS = 2048
+_MOST_BRACES = 128
+# The longest value, in characters.
+_LONGEST = 256 * 1024
 _RANGE = re.compile(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})(?:\.\.-?[0-9]{1,6})?|(.)\.\.(.)")
 _DEFAULT = re.compile(r":?[-=]")
 _ITEMS = re.compile(r"\[[@*]\]\Z")
@@ -58,6 +61,7 @@ class Expander:
                 found += token[0]
             else:
                 found += " ".join(self._expanded(token))
+            bounded(found)
         if assigned and ":" in found and "~" in word.raw:
             found = re.sub(r"(?<=:)~(?=/|:|\Z)", lambda _: self.state.home, found)
         return found
@@ -66,12 +70,16 @@ class Expander:
         fields: list[str] = [self._tilde(tokens)]
         # An expansion alone that comes to nothing is no word.
         solid = [bool(fields[0])]
+        size = 0
         for token in tokens:
             if isinstance(token, tuple):
                 fields[-1] += token[0] if token[1] else PATTERN.get(token[0], token[0])
                 solid[-1] = True
                 continue
             values = self._expanded(token)
+            size += sum(map(len, values))
+            if size > _LONGEST:
+                raise Doubt("a value becomes too long")
             if getattr(token, "quoted", False) or isinstance(token, Arithmetic):
                 _extend(fields, solid, values, keep=True)
             else:
@@ -165,6 +173,8 @@ class Expander:
         if name in state.variables:
             value = state.variables[name]
             return None if value is None else [value]
+        if name.isdigit() and len(name) > 6:
+            return None
         if name.isdigit() and state.positional is not None:
             number = int(name)
             return [state.positional[number]] if number < len(state.positional) else [""]
@@ -182,6 +192,13 @@ class Expander:
 
 # Set by whoever starts the shell, so the script's own default says nothing.
 _OUTSIDE = frozenset({"HOME", "PATH", "USER", "PWD", "TMPDIR", "SHELL", "LANG", "@", "*"})
+
+
+def bounded(value: str) -> str:
+    """A value as it is, unless doubling it made it larger than anybody would write it."""
+    if len(value) > _LONGEST:
+        raise Doubt("a value becomes too long")
+    return value
 
 
 def _tokens(pieces: Sequence[Piece]) -> Iterator[Token]:
@@ -224,6 +241,8 @@ def _split_into(fields: list[str], solid: list[bool], values: list[str]) -> None
 
 def _braces(tokens: list[Token]) -> Iterator[list[Token]]:
     """`a{b,c}` is two words; only what stands outside of quotes counts."""
+    if sum(token == ("{", False) for token in tokens) > _MOST_BRACES:
+        raise Doubt("a word has too many braces")
     budget = itertools.count()
     todo = [tokens]
     while todo:

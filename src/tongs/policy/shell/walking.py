@@ -27,7 +27,7 @@ from tongs.policy.shell.tree import (
     Substitution,
     Word,
 )
-from tongs.policy.shell.values import Expander
+from tongs.policy.shell.values import Expander, bounded
 
 _DEEPEST = 24
 _DECLARATIONS = frozenset({"declare", "typeset", "local", "export", "readonly"})
@@ -72,6 +72,9 @@ class Walker:
 
     def text(self, source: str) -> str | None:
         """Follow a text that a shell would run; what it prints, if that is known."""
+        if self.depth:
+            # To read a text costs more than to hold it.
+            self.findings.grow([source] * 16)
         script = read(source, self.depth)
         printed = self.script(script, "")
         if script.doubt:
@@ -188,7 +191,7 @@ class Walker:
     def _loop(self, loop: Loop, stdin: str | None) -> str | None:
         words: Sequence[str] | None = self.state.positional
         if loop.words is not None:
-            words = [field for word in loop.words for field in self.values.fields(word)]
+            words = self._fields(loop.words)
         elif words is not None:
             words = words[1:]
         before = self.state.copy()
@@ -236,8 +239,16 @@ class Walker:
 
     # -- simple commands
 
+    def _fields(self, words: Iterable[Word]) -> list[str]:
+        found: list[str] = []
+        for word in words:
+            fields = self.values.fields(word)
+            self.findings.grow(fields)
+            found += fields
+        return found
+
     def _simple(self, simple: Simple, stdin: str | None) -> str | None:
-        words = [field for word in simple.words for field in self.values.fields(word)]
+        words = self._fields(simple.words)
         reads, writes, given = self._redirected(simple.redirections, stdin)
         for assignment in simple.declared:
             self._assign(assignment)
@@ -423,7 +434,7 @@ class Walker:
         if assignment.subscript:
             self.values.evaluate(assignment.subscript)
         if assignment.items is not None:
-            items = [field for word in assignment.items for field in self.values.fields(word)]
+            items = self._fields(assignment.items)
             for item in items:
                 if item.startswith(("[", SET)) or assignment.name in self.findings.integers:
                     self._evaluate(item)
@@ -440,7 +451,7 @@ class Walker:
             return
         if assignment.appends:
             before_text = self.state.variables.get(assignment.name, "")
-            value = UNKNOWN if before_text is None else before_text + value
+            value = UNKNOWN if before_text is None else bounded(before_text + value)
         self._set_variable(assignment.name, value)
         if UNKNOWN in value and not _counts(assignment.value):
             self.printed.add(assignment.name)
