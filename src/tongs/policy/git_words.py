@@ -39,7 +39,7 @@ _RUNNING_LETTERS = {
 }  # fmt: skip
 _TRANSPORT = re.compile(r"[\w+.-]+::")
 # Settings whose value is a command.
-COMMAND_SETTING = re.compile(
+_COMMAND_SETTING = re.compile(
     r"(?:.*\.)?\w*(?:pager|editor|sshcommand|fsmonitor|external|textconv|cmd|command|helper|program"
     r"|clean|smudge|process|driver|askpass|gitproxy|hookspath|uploadpack|receivepack|trustexitcode)",
     re.IGNORECASE,
@@ -84,18 +84,9 @@ def folder(words: Sequence[str]) -> str:
 
 def commands(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Every text in its words that a shell will read, and what hands it over."""
-    given = divided(words)
-    settings = [values[0] for option, values in given.options if option == "-c" and values]
-    operands = given.operands
+    operands = divided(words).operands
     subcommand = operands[0] if operands else ""
-    if subcommand == "clone":
-        settings += [values[0] for _, values in divide(operands[1:], _CLONE).options if values]
-    for setting in settings:
-        name, _, value = setting.partition("=")
-        if value.startswith("!"):
-            yield value[1:], "git alias"
-        elif COMMAND_SETTING.fullmatch(name):
-            yield value, "git -c"
+    yield from _of_settings(words)
     if operands[:2] == ["submodule", "foreach"]:
         yield " ".join(divide(operands[2:], Options()).operands), "git submodule foreach"
     if subcommand == "config":
@@ -107,6 +98,20 @@ def commands(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     for word in operands:
         if word.startswith("ext::"):
             yield word[5:], "git ext::"
+
+
+def _of_settings(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    given = divided(words)
+    settings = [values[0] for option, values in given.options if option == "-c" and values]
+    if given.operands[:1] == ["clone"]:
+        cloned = divide(given.operands[1:], _CLONE).options
+        settings += [values[0] for _, values in cloned if values]
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        if value.startswith("!"):
+            yield value[1:], "git alias"
+        elif _COMMAND_SETTING.fullmatch(name):
+            yield value, "git -c"
 
 
 def _takes_text(option: str, options: Options) -> bool:

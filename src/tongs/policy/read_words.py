@@ -27,9 +27,7 @@ _SEARCHERS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"})
 # Their first operand is what is looked for, unless an option says it.
 _WITH_PATTERN = _SEARCHERS | {"sed", "awk", "gawk", "jq", "yq"}
 _PATTERN_GIVEN = re.compile(r"-[A-Za-z]*[ef]|--(?:reg|file|exp)")
-_NAMES_GIVEN = frozenset(
-    "-e --regexp --exclude --include --exclude-dir -g --glob --iglob".split()
-)
+_NAMES_GIVEN = frozenset("-e --regexp --exclude --include --exclude-dir -g --glob --iglob".split())
 _FIND_NAMES = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-not"})
 _ARCHIVERS = frozenset({"tar", "bsdtar", "gtar"})
 _CREATES = re.compile(r"-?[A-Za-z]*[cru]|--(?:cr|ap|up|concat)")

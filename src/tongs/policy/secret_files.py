@@ -47,10 +47,9 @@ def read_secrets(reading: Reading, line: CommandLine, ground: Ground) -> Judged:
                 # Its author's own words: the permissions of the definition say what it may read.
                 continue
             for candidate in candidates(word):
-                if candidate == "~" or candidate.startswith("~/"):
-                    # Bash expands it after `=`, and many programs do.
-                    candidate = ground.home + candidate[1:]
-                for decision, why in _judged(candidate, invocation, ground, recursive=recursive):
+                # Bash expands it after `=`, and many programs do.
+                path = re.sub(r"\A~(?=/|\Z)", lambda _: ground.home, candidate)
+                for decision, why in _judged(path, invocation, ground, recursive=recursive):
                     yield decision, f"`{invocation.shown}` reads {why}"
 
 

@@ -21,9 +21,7 @@ def at(tmp_path: Path) -> Place:
 
 
 def allows(at: Place, command: str, *patterns: str) -> bool:
-    rule = compile_rule(
-        {"when": {"command": list(patterns)}, "decision": "allow"}, look=Look(at)
-    )
+    rule = compile_rule({"when": {"command": list(patterns)}, "decision": "allow"}, look=Look(at))
     return rule.check(ToolCall("1", "shell", {"command": command}, AGENT), SHELL) is not None
 
 
@@ -129,14 +127,6 @@ def test_changed_environment_is_not_allowed(at: Place, command: str) -> None:
     assert not allows(at, command, *BUILTINS, "export")
 
 
-def test_variable_that_the_environment_has_counts(
-    at: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert allows(at, "small=1; ls $small", "ls")
-    monkeypatch.setenv("small", "x")
-    assert not allows(at, "small=1; ls $small", "ls")
-
-
 def test_variable_of_the_script_alone_does_not_stand_in_the_way(at: Place) -> None:
     assert allows(at, "x=1; for f in a b; do ls $f $x; done", "ls")
 
@@ -178,7 +168,13 @@ def test_allowed_git_runs_no_other_program(at: Place, command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["git", "git status -s", "git --no-pager log --oneline -p", "git commit -am x", "git push -u o b"],
+    [
+        "git",
+        "git status -s",
+        "git --no-pager log --oneline -p",
+        "git commit -am x",
+        "git push -u o b",
+    ],
 )
 def test_allowed_git_does_what_git_does(at: Place, command: str) -> None:
     assert allows(at, command, "git")

@@ -50,9 +50,16 @@ _MORE_WRAPPERS = {
     "toybox": Wrapper(), "prlimit": Wrapper(), "setarch": Wrapper(), "linux64": Wrapper(),
     "run0": Wrapper(), "start-stop-daemon": Wrapper(), "chronic": Wrapper(), "ts": Wrapper(),
     "fakeroot": Wrapper(), "gosu": Wrapper(skip=1), "su-exec": Wrapper(skip=1),
+    "choom": Wrapper(Options("np", "", {"--adjust": 1, "--pid": 1})), "setpriv": Wrapper(),
+    "numactl": Wrapper(Options("iNmCp", "", dict.fromkeys(("--cpunodebind", "--membind"), 1))),
     "proot": Wrapper(), "tini": Wrapper(), "dumb-init": Wrapper(), "ld.so": Wrapper(),
     "ld-linux-x86-64.so.2": Wrapper(), "nsenter": Wrapper(Options("tSGm")),
 }  # fmt: skip
+
+
+def starts_others(name: str) -> bool:
+    """Whether what it starts is followed."""
+    return name in WRAPPERS or name in _MORE_WRAPPERS or name in SHELLS or name in ("find", "gfind")
 
 
 def started_by(invocation: Invocation, findings: Findings) -> Iterator[Started]:

@@ -7,7 +7,6 @@ them.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 
@@ -109,7 +108,7 @@ _OWN = re.compile(r"(?!\w*_proxy\Z)[a-z_][a-z0-9_]*", re.ASCII)
 
 
 def _from_outside(name: str) -> bool:
-    return not _OWN.fullmatch(name) or name in os.environ
+    return not _OWN.fullmatch(name)
 
 
 def _either(one: State, other: State) -> State:
