@@ -47,8 +47,9 @@ _FIND_TESTS = frozenset(
 # Words of these are no programs: texts, patterns, pages, or subcommands of their own.
 _NO_WRAPPERS = frozenset(
     "echo printf grep egrep fgrep rg ag ack man info tldr help which type whereis command test ["
-    " git hg svn docker podman nerdctl kubectl helm lxc npm pnpm yarn conda poetry uv pip aws gsutil"
-    " gcloud gh fly heroku vagrant rclone s3cmd dvc busybox apropos alias set export declare".split()
+    " git hg svn docker podman nerdctl kubectl helm lxc npm pnpm yarn conda poetry uv pip aws"
+    " gsutil gcloud gh fly heroku vagrant rclone s3cmd dvc busybox apropos alias set export"
+    " declare".split()
 )
 _DESTROYERS = re.compile(r"(?:.*/)?(?:(g?rm|srm|shred)|(dd)|(mkfs(?:\..*)?|mke2fs|wipefs))")
 
