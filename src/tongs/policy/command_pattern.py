@@ -100,7 +100,13 @@ class CommandPattern:
             return False
         if self.regex is not None:
             return self.regex.fullmatch(" ".join(words)) is not None
-        return words[: len(mine)] == mine
+        if words[: len(mine)] != mine:
+            return False
+        if invocation.program == "git":
+            from tongs.policy.git_words import is_plain  # noqa: PLC0415 - only for git
+
+            return is_plain(words[1:], len(mine) - 1)
+        return True
 
     def _by_regex(self, words: Sequence[str]) -> Match:
         assert self.regex is not None

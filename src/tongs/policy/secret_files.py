@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping
 from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
 from tongs.core.decision import Decision
 from tongs.core.execution import CommandLine
+from tongs.core.permissions import covered
 from tongs.policy.looking import Case
-from tongs.policy.targets import Ground, Target, candidates, each_target, shown, target
+from tongs.policy.read_words import is_recursive, read_words
+from tongs.policy.targets import UNKNOWN, Ground, Target, candidates, each_target, shown, target
 
 if TYPE_CHECKING:
     from tongs.policy.shell.reading import Reading
@@ -35,52 +37,46 @@ _NAMED_SECRETS = re.compile(
 # For patterns: whatever one of these matches is meant.
 _EXAMPLES = (".ssh", ".ssh/id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".gnupg", ".netrc")
 _SYSTEM_EXAMPLES = ("/etc/passwd", "/etc/shadow", "/etc/sudoers", "/proc/self/environ")
-# They name files and read none of what is in them.
-_NOT_READERS = frozenset(
-    "echo printf touch rm mkdir rmdir ls dir stat test [ cd pushd chmod chown chgrp file basename"
-    " dirname realpath readlink which type command export unset alias true false : kill ps env"
-    " ssh-keygen ssh-add ssh fd exit return".split()
-)
-_GIT_READERS = frozenset("show diff grep cat-file hash-object archive blame log apply".split())
-# The last operand is written, not read.
-_COPIERS = frozenset({"cp", "mv", "install", "ln", "rsync"})
-_PATTERN_OPTIONS = frozenset(
-    {"-name", "-iname", "-path", "-ipath", "-not", "--exclude", "--include", "-g", "--glob", "-e"}
-)
 
 
 def read_secrets(reading: Reading, line: CommandLine, ground: Ground) -> Judged:
     for invocation in reading.invocations:
-        for word in (*_read_words(invocation), *invocation.reads):
+        recursive = is_recursive(invocation)
+        for word in (*read_words(invocation), *invocation.reads):
             if not line.given and not any(value and value in word for value in line.values):
                 # Its author's own words: the permissions of the definition say what it may read.
                 continue
             for candidate in candidates(word):
-                for place in each_target(candidate, invocation):
-                    if place is not None and (why := _is_secret(place, ground)):
-                        yield Decision.DENY, f"`{invocation.shown}` reads {why}"
+                # Bash expands it after `=`, and many programs do.
+                path = re.sub(r"\A~(?=/|\Z)", lambda _: ground.home, candidate)
+                for decision, why in _judged(path, invocation, ground, recursive=recursive):
+                    yield decision, f"`{invocation.shown}` reads {why}"
 
 
-def _read_words(invocation: Invocation) -> Iterator[str]:
-    name, words = invocation.program, list(invocation.words[1:])
-    if name in _NOT_READERS or (name == "git" and not _GIT_READERS & set(words[:4])):
-        return
-    if name in _COPIERS and not any(word.startswith(("-t", "--target")) for word in words):
-        last = next(
-            (n for n in range(len(words) - 1, -1, -1) if not words[n].startswith("-")), None
-        )
-        if last is not None:
-            del words[last]
-    if name in ("grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "jq", "yq"):
-        # The first operand is what is looked for.
-        first = next((n for n, word in enumerate(words) if not word.startswith("-")), None)
-        if first is not None and "-e" not in words and "-f" not in words:
-            del words[first]
-    before = ""
-    for word in words:
-        if before not in _PATTERN_OPTIONS and not word.startswith(("--exclude", "--include")):
-            yield word
-        before = word
+def _judged(word: str, invocation: Invocation, ground: Ground, *, recursive: bool) -> Judged:
+    for place in each_target(word, invocation):
+        if place is None:
+            if _looks_secret(word):
+                yield Decision.ASK, f"{word.strip(UNKNOWN)} in a folder that is not known"
+        elif why := _is_secret(place, ground):
+            yield Decision.DENY, why
+        elif place.unsure and _looks_secret(place.rest.rpartition(UNKNOWN)[2]):
+            yield Decision.ASK, f"{shown(place)}, which may be a secret"
+        elif recursive and not place.rest and _holds_secrets(place.known, ground):
+            yield Decision.ASK, f"all of {place.known}, where secrets are kept"
+
+
+def _looks_secret(tail: str) -> bool:
+    """Whether it would be a secret below the home directory."""
+    parts = tail.split("/")
+    below = ("/".join(parts[n:]) for n, part in enumerate(parts) if part.startswith("."))
+    return any(map(_HOME_SECRETS.fullmatch, below)) or bool(_NAMED_SECRETS.fullmatch(parts[-1]))
+
+
+def _holds_secrets(path: str, ground: Ground) -> bool:
+    if path == ground.root:
+        return False
+    return path in ("/etc", "/root") or covered(ground.home, (path,))
 
 
 def _is_secret(place: Target, ground: Ground) -> str:

@@ -94,14 +94,24 @@ def _as_regex(path: str) -> str:
                 text += "[^/]"
             elif char == SET and "]" in component[index + 2 :]:
                 end = component.index("]", index + 2)
-                inside = component[index + 1 : end].replace("\\", "\\\\")
-                text += f"[{'^' + inside[1:] if inside[0] in '!^' else inside}]"
+                text += _set_of(component[index + 1 : end])
                 index = end
             else:
                 text += re.escape("[" if char == SET else char)
             index += 1
         parts.append(text)
     return "/".join(parts)
+
+
+def _set_of(inside: str) -> str:
+    """The characters between brackets; any one where the set is none, as `[z-a]`."""
+    escaped = re.sub(r"[\\\[&~|]", r"\\\g<0>", inside[1:] if inside[0] in "!^" else inside)
+    found = f"[{'^' if inside[0] in '!^' else ''}{escaped}]"
+    try:
+        re.compile(found)
+    except re.error:
+        return "[^/]"
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,16 +50,21 @@ def _defaults(written: Sequence[WrittenRule], look: Look) -> list[DefaultRule]:
 
 def compiled(written: Iterable[WrittenRule], look: Look) -> list[ConfiguredRule]:
     from tongs.policy.configured import compile_rule, wrong_examples  # noqa: PLC0415 - as above
+    from tongs.policy.slow_patterns import without_slow  # noqa: PLC0415 - as above
 
     problems: list[Problem] = []
     rules: list[ConfiguredRule] = []
     for one in written:
         try:
-            rule = compile_rule(one.data, one.source, look)
+            data = one.data if one.trusted else without_slow(one.data)
+            rule = compile_rule(data, one.source, look)
         except ValueError as error:
             problems.append(one.document.problem(one.path, str(error), rule="rule"))
             continue
         rules.append(rule)
+        if not one.trusted:
+            # Nobody has agreed to run what it says, and it must not stop the tools of the person.
+            continue
         problems += [
             one.document.problem((*one.path, key, position), message, rule="rule-example")
             for key, position, message in wrong_examples(rule)

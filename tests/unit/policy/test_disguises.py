@@ -21,7 +21,7 @@ from tongs.policy.shell.reading import read_line
 # Not started by bash itself, without end, or a login shell, which would find the real programs.
 _ELSEWHERE = re.compile(
     r"\b(?:sudo|su|ssh|busybox|parallel|watch|at now|tmux|git|rsync|docker|rimraf|tar|while true"
-    r"|find|env -a)\b|-lc"
+    r"|find|choom|setpriv|numactl|env -a)\b|-lc"
 )
 _PROGRAMS = "bash cat env flock ls nice nohup printf setsid sh sleep tee timeout true xargs".split()
 _BODY = """#!/bin/sh

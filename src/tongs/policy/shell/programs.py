@@ -50,10 +50,16 @@ _MORE_WRAPPERS = {
     "toybox": Wrapper(), "prlimit": Wrapper(), "setarch": Wrapper(), "linux64": Wrapper(),
     "run0": Wrapper(), "start-stop-daemon": Wrapper(), "chronic": Wrapper(), "ts": Wrapper(),
     "fakeroot": Wrapper(), "gosu": Wrapper(skip=1), "su-exec": Wrapper(skip=1),
+    "choom": Wrapper(Options("np", "", {"--adjust": 1, "--pid": 1})), "setpriv": Wrapper(),
+    "numactl": Wrapper(Options("iNmCp", "", dict.fromkeys(("--cpunodebind", "--membind"), 1))),
     "proot": Wrapper(), "tini": Wrapper(), "dumb-init": Wrapper(), "ld.so": Wrapper(),
     "ld-linux-x86-64.so.2": Wrapper(), "nsenter": Wrapper(Options("tSGm")),
 }  # fmt: skip
-_GIT_RUNNERS = {("bisect", "run"): 2, ("submodule", "foreach"): 2}
+
+
+def starts_others(name: str) -> bool:
+    """Whether what it starts is followed."""
+    return name in WRAPPERS or name in _MORE_WRAPPERS or name in SHELLS or name in ("find", "gfind")
 
 
 def started_by(invocation: Invocation, findings: Findings) -> Iterator[Started]:
@@ -69,6 +75,8 @@ def started_by(invocation: Invocation, findings: Findings) -> Iterator[Started]:
         yield from _shell(name, invocation, findings)
     elif name in ("eval", "trap", "source", "."):
         yield from _in_this_shell(name, words, invocation, findings)
+    elif name in _CALLBACKS:
+        yield from _callback(name, words, findings)
     elif name in ("su", "runuser"):
         yield from _su(name, words, invocation, findings)
     elif name in ("ssh", "autossh", "mosh", "watch", "parallel", "hyperfine"):
@@ -76,7 +84,7 @@ def started_by(invocation: Invocation, findings: Findings) -> Iterator[Started]:
     elif name in ("tmux", "screen") or (name in RUNNERS and name not in PROGRAMS):
         yield from _runner(name, words, invocation)
     elif name == "git":
-        yield from _git(words, invocation)
+        yield from _git(words, invocation, findings)
     else:
         yield from interpreted(name, words, invocation, findings)
 
@@ -242,6 +250,24 @@ def _in_this_shell(
         yield from _file(name, operands[0], findings, same_shell=True)
 
 
+# Builtins that run a text among their options, or expand one.
+_CALLBACKS = {
+    **dict.fromkeys(("mapfile", "readarray"), (("-C",), Options("dnOsucC"))),
+    **dict.fromkeys(("compgen", "complete"), (("-C", "-F", "-W"), Options("oAGWFCXPS"))),
+    "bind": (("-x",), Options("mqurfx")),
+}
+
+
+def _callback(name: str, words: Sequence[str], findings: Findings) -> Iterator[Started]:
+    running, options = _CALLBACKS[name]
+    for option, values in divide(words, options).options:
+        if option not in running:
+            continue
+        for value in values or [UNKNOWN]:
+            text = f': "{value}"' if option == "-W" else value
+            yield from text_for_shell(text, f"{name} {option}", findings)
+
+
 def _su(
     name: str, words: Sequence[str], invocation: Invocation, findings: Findings
 ) -> Iterator[Started]:
@@ -328,21 +354,11 @@ def _runner(name: str, words: Sequence[str], invocation: Invocation) -> Iterator
 _TELLING = frozenset("rm dd shred mkfs wipefs find curl wget nc shutdown reboot rimraf cat".split())
 
 
-def _git(words: Sequence[str], invocation: Invocation) -> Iterator[Started]:
-    given = divide(words, Options("Cc", "", {"--git-dir": 1, "--work-tree": 1, "--namespace": 1}))
-    for option, values in given.options:
-        value = values[0].partition("=")[2] if option == "-c" and values else ""
-        if value.startswith("!"):
-            yield Started(text=value[1:], by="git alias")
-        elif re.match(r"core\.(pager|editor|sshcommand|fsmonitor)", (values or [""])[0].lower()):
-            yield Started(text=value, by="git -c")
-    operands = given.operands
-    for start, skip in _GIT_RUNNERS.items():
-        if tuple(operands[:2]) == start:
-            yield Started(words=tuple(_again(invocation, operands[skip:], "git")))
-    if operands[:1] == ["rebase"]:
-        for index, word in enumerate(operands[1:], 1):
-            if word in ("-x", "--exec"):
-                yield Started(text=" ".join(operands[index + 1 : index + 2]), by="git rebase")
-    if operands[:1] == ["config"] and any(word.startswith("!") for word in operands[2:]):
-        yield Started(text=next(w for w in operands[2:] if w.startswith("!"))[1:], by="git config")
+def _git(words: Sequence[str], invocation: Invocation, findings: Findings) -> Iterator[Started]:
+    from tongs.policy.git_words import commands, divided  # noqa: PLC0415 - only for git
+
+    for text, by in commands(words):
+        yield from text_for_shell(text, by, findings)
+    operands = divided(words).operands
+    if operands[:2] == ["bisect", "run"]:
+        yield Started(words=tuple(_again(invocation, operands[2:], "git")))

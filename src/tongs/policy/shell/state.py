@@ -7,7 +7,8 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from tongs.core.record import dataclass, field, replace
 from tongs.policy.shell.tree import Command, Doubt
@@ -20,6 +21,9 @@ SPELLED = {UNKNOWN: "…", ANY: "*", ONE: "?", SET: "["}
 _MOST_FOLDERS = 8
 # Steps of one reading: loops are unrolled and functions entered.
 _MOST_STEPS = 4000
+# Characters of all words of one reading, and what a word costs beside its own.
+_MOST_SIZE = 2 * 1024 * 1024
+_COST_OF_WORD = 32
 
 
 def spelled(text: str) -> str:
@@ -39,7 +43,7 @@ class Invocation:
     through: tuple[str, ...] = ()
     # What it reads: None where nobody knows, empty where nothing is piped in.
     stdin: str | None = ""
-    # Variables set for it alone.
+    # Variables set for it alone, and those the script has changed before.
     environment: tuple[str, ...] = ()
     # Files that redirections read and write.
     reads: tuple[str, ...] = ()
@@ -67,6 +71,8 @@ class State:
     # `$0`, `$1` …; None where nobody knows.
     positional: tuple[str, ...] | None = None
     stops_at_failure: bool = False
+    # Names that it exports or takes away, whatever they are called; `*` for all.
+    exported: frozenset[str] = frozenset()
 
     def copy(self) -> State:
         return replace(
@@ -84,6 +90,25 @@ class State:
         self.folders, self.variables, self.arrays = first.folders, first.variables, first.arrays
         self.functions, self.positional = first.functions, first.positional
         self.stops_at_failure = first.stops_at_failure
+        self.exported = first.exported
+
+    @property
+    def environment(self) -> tuple[str, ...]:
+        """The variables it has changed that a program may see, or the shell goes by.
+
+        A variable that came from outside is exported again whenever it is set. Nobody here knows
+        which came, so only a new name in small letters is taken for the script's own.
+        """
+        names = {*self.variables, *self.arrays}
+        seen = names if "*" in self.exported else {*filter(_from_outside, names)}
+        return tuple(sorted(seen | self.exported - {"*"}))
+
+
+_OWN = re.compile(r"(?!\w*_proxy\Z)[a-z_][a-z0-9_]*", re.ASCII)
+
+
+def _from_outside(name: str) -> bool:
+    return not _OWN.fullmatch(name)
 
 
 def _either(one: State, other: State) -> State:
@@ -117,6 +142,7 @@ def _either(one: State, other: State) -> State:
         functions=functions,
         positional=one.positional if one.positional == other.positional else None,
         stops_at_failure=one.stops_at_failure and other.stops_at_failure,
+        exported=one.exported | other.exported,
     )
 
 
@@ -132,12 +158,21 @@ class Findings:
     written: set[str] = field(default_factory=set)
     # What `<( … )` prints, by the name the program gets for it.
     pipes: dict[str, str | None] = field(default_factory=dict)
+    # Variables of `declare -i`.
+    integers: set[str] = field(default_factory=set)
     steps: int = 0
+    size: int = 0
 
     def step(self) -> None:
         self.steps += 1
         if self.steps > _MOST_STEPS:
             raise Doubt("it takes too many steps to follow")
+
+    def grow(self, words: Sequence[str]) -> None:
+        """Count what words become: a few short ones can become more than there is room for."""
+        self.size += sum(map(len, words)) + _COST_OF_WORD * len(words)
+        if self.size > _MOST_SIZE:
+            raise Doubt("its words become too many")
 
     def doubt(self, reason: str) -> None:
         if reason not in self.doubts:

@@ -25,9 +25,14 @@ Token: TypeAlias = "tuple[str, bool] | Parameter | Substitution | Arithmetic"
 Output: TypeAlias = Callable[[Substitution], "str | None"]
 
 _MOST_WORDS = 2048
+_MOST_BRACES = 128
+# The longest value, in characters.
+_LONGEST = 256 * 1024
 _RANGE = re.compile(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})(?:\.\.-?[0-9]{1,6})?|(.)\.\.(.)")
 _DEFAULT = re.compile(r":?[-=]")
 _ITEMS = re.compile(r"\[[@*]\]\Z")
+# A subscript, or an offset and a length: bash takes them for arithmetic.
+_COUNTED = re.compile(r"\[(?![@*]\](?!:[^-=+?]))|(?:\[[@*]\])?:[^-=+?]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -56,6 +61,7 @@ class Expander:
                 found += token[0]
             else:
                 found += " ".join(self._expanded(token))
+            bounded(found)
         if assigned and ":" in found and "~" in word.raw:
             found = re.sub(r"(?<=:)~(?=/|:|\Z)", lambda _: self.state.home, found)
         return found
@@ -64,12 +70,16 @@ class Expander:
         fields: list[str] = [self._tilde(tokens)]
         # An expansion alone that comes to nothing is no word.
         solid = [bool(fields[0])]
+        size = 0
         for token in tokens:
             if isinstance(token, tuple):
                 fields[-1] += token[0] if token[1] else PATTERN.get(token[0], token[0])
                 solid[-1] = True
                 continue
             values = self._expanded(token)
+            size += sum(map(len, values))
+            if size > _LONGEST:
+                raise Doubt("a value becomes too long")
             if getattr(token, "quoted", False) or isinstance(token, Arithmetic):
                 _extend(fields, solid, values, keep=True)
             else:
@@ -103,16 +113,26 @@ class Expander:
     def _expanded(self, token: Parameter | Substitution | Arithmetic) -> list[str]:
         """The values of an expansion; UNKNOWN where nobody knows."""
         if isinstance(token, Arithmetic):
-            self._evaluated(self.text(Word(token.inside)))
+            self.evaluate(token.inside)
             return [UNKNOWN]
         if isinstance(token, Substitution):
             output = self._output(token)
             return [UNKNOWN if output is None or _CONTROL.search(output) else output.rstrip("\n")]
+        # What stands inside may start programs, whether it is used or not.
+        inside = self.text(Word(token.inside)) if token.inside else ""
+        if _COUNTED.match(token.rest):
+            self.evaluate(token.inside, inside)
         if token.prefix == "#":
             return [UNKNOWN]
         if token.prefix == "!" or token.rest.startswith("@"):
             return [self._indirect(token)]
-        return self._parameter(token)
+        return self._parameter(token, inside)
+
+    def evaluate(self, pieces: Sequence[Piece], text: str | None = None) -> None:
+        """Arithmetic: what it says, and the variables in it, whose values are evaluated in turn."""
+        known = self.text(Word(tuple(pieces))) if text is None else text
+        names = [piece.name for piece in pieces if isinstance(piece, Parameter)]
+        self._evaluated(" ".join((known, *names)))
 
     def _indirect(self, token: Parameter) -> str:
         """`${!x}` evaluates the name in `x`, and `${x@P}` the text."""
@@ -122,14 +142,14 @@ class Expander:
         self._evaluated(value)
         return UNKNOWN
 
-    def _parameter(self, token: Parameter) -> list[str]:
-        # What stands inside may start programs, whether it is used or not.
-        inside = self.text(Word(token.inside)) if token.inside else ""
+    def _parameter(self, token: Parameter, inside: str) -> list[str]:
         values = self._values(token.name, whole=token.name in "@*" or _ITEMS.match(token.rest))
         rest = _ITEMS.sub("", token.rest)
         if rest == "":
             return [UNKNOWN] if values is None else values
         if match := _DEFAULT.match(rest):
+            if match[0].endswith("=") and not token.name.islower():
+                self.state.exported |= {token.name}
             # With a colon also where it is empty.
             unset = token.name not in self.state.variables and not token.name.isdigit()
             if values is not None and values != [""]:
@@ -153,6 +173,8 @@ class Expander:
         if name in state.variables:
             value = state.variables[name]
             return None if value is None else [value]
+        if name.isdigit() and len(name) > 6:
+            return None
         if name.isdigit() and state.positional is not None:
             number = int(name)
             return [state.positional[number]] if number < len(state.positional) else [""]
@@ -170,6 +192,13 @@ class Expander:
 
 # Set by whoever starts the shell, so the script's own default says nothing.
 _OUTSIDE = frozenset({"HOME", "PATH", "USER", "PWD", "TMPDIR", "SHELL", "LANG", "@", "*"})
+
+
+def bounded(value: str) -> str:
+    """A value as it is, unless doubling it made it larger than anybody would write it."""
+    if len(value) > _LONGEST:
+        raise Doubt("a value becomes too long")
+    return value
 
 
 def _tokens(pieces: Sequence[Piece]) -> Iterator[Token]:
@@ -212,6 +241,8 @@ def _split_into(fields: list[str], solid: list[bool], values: list[str]) -> None
 
 def _braces(tokens: list[Token]) -> Iterator[list[Token]]:
     """`a{b,c}` is two words; only what stands outside of quotes counts."""
+    if sum(token == ("{", False) for token in tokens) > _MOST_BRACES:
+        raise Doubt("a word has too many braces")
     budget = itertools.count()
     todo = [tokens]
     while todo:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tongs.policy.shell.printing import formatted, printed_by
 from tongs.policy.shell.programs import started_by
 from tongs.policy.shell.reader import ScriptReader, read
 from tongs.policy.shell.started import Started
-from tongs.policy.shell.state import UNKNOWN, Findings, Invocation, State
+from tongs.policy.shell.state import SET, UNKNOWN, Findings, Invocation, State
 from tongs.policy.shell.tree import (
     Assignment,
     Command,
@@ -27,13 +27,16 @@ from tongs.policy.shell.tree import (
     Substitution,
     Word,
 )
-from tongs.policy.shell.values import Expander
+from tongs.policy.shell.values import Expander, bounded
 
 _DEEPEST = 24
 _DECLARATIONS = frozenset({"declare", "typeset", "local", "export", "readonly"})
 # Their words are names of variables, which bash evaluates, or arithmetic.
 _EVALUATING = frozenset(
-    {"let", "unset", "read", "test", "[", "mapfile", "readarray", "getopts", "wait", *_DECLARATIONS}
+    {
+        *("let", "unset", "read", "test", "[", "mapfile", "readarray", "getopts", "wait", "printf"),
+        *_DECLARATIONS,
+    }
 )
 # Bash expands the values of these again, or takes them for a program.
 _EXPANDED = frozenset({"PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "BASH_ENV", "ENV"})
@@ -41,6 +44,7 @@ _LEAVING = frozenset({"exit", "return", "die", "fail", "abort", "fatal"})
 # Beside them stand names and arithmetic.
 _NUMERIC = frozenset({"-v", "-R", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _SUBSTITUTED = re.compile(r"\$\(|`")
+_SETTING = re.compile(r"(?<![=!<>])=(?!=)|<<=|>>=|\+\+|--")
 _NAMES = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # What they print is a number, whatever they read.
 _COUNTERS = frozenset("wc date nproc stat expr bc seq id tput stty du df getconf echo".split())
@@ -68,6 +72,9 @@ class Walker:
 
     def text(self, source: str) -> str | None:
         """Follow a text that a shell would run; what it prints, if that is known."""
+        if self.depth:
+            # To read a text costs more than to hold it.
+            self.findings.grow([source] * 16)
         script = read(source, self.depth)
         printed = self.script(script, "")
         if script.doubt:
@@ -184,7 +191,7 @@ class Walker:
     def _loop(self, loop: Loop, stdin: str | None) -> str | None:
         words: Sequence[str] | None = self.state.positional
         if loop.words is not None:
-            words = [field for word in loop.words for field in self.values.fields(word)]
+            words = self._fields(loop.words)
         elif words is not None:
             words = words[1:]
         before = self.state.copy()
@@ -207,12 +214,18 @@ class Walker:
         if _SUBSTITUTED.search(text):
             pieces = ScriptReader(text, self.depth + 1).heredoc_pieces()
             self.values.text(Word(pieces))
-        for name in _NAMES.findall(text):
-            value = self.state.variables.get(name, "")
-            if value is None and name in self.printed:
+        if _SETTING.search(text):
+            self._export(name for name in _NAMES.findall(text) if not name.islower())
+        # A value can name another variable.
+        names = list(dict.fromkeys(_NAMES.findall(text)))
+        for name in names:
+            if self.state.variables.get(name, "") is None and name in self.printed:
                 self.findings.doubt(f"${name} is evaluated as arithmetic")
-            elif value and _SUBSTITUTED.search(value):
-                self.values.text(Word(ScriptReader(value, self.depth + 1).heredoc_pieces()))
+            held = (self.state.variables.get(name), *(self.state.arrays.get(name) or ()))
+            for value in filter(None, held):
+                names += [each for each in _NAMES.findall(value) if each not in names]
+                if _SUBSTITUTED.search(value):
+                    self.values.text(Word(ScriptReader(value, self.depth + 1).heredoc_pieces()))
 
     def _output(self, substitution: Substitution) -> str | None:
         inner = self._another(self.state.copy())
@@ -226,8 +239,16 @@ class Walker:
 
     # -- simple commands
 
+    def _fields(self, words: Iterable[Word]) -> list[str]:
+        found: list[str] = []
+        for word in words:
+            fields = self.values.fields(word)
+            self.findings.grow(fields)
+            found += fields
+        return found
+
     def _simple(self, simple: Simple, stdin: str | None) -> str | None:
-        words = [field for word in simple.words for field in self.values.fields(word)]
+        words = self._fields(simple.words)
         reads, writes, given = self._redirected(simple.redirections, stdin)
         for assignment in simple.declared:
             self._assign(assignment)
@@ -248,7 +269,13 @@ class Walker:
             f"{each.name}={self.state.variables.get(each.name)}" for each in simple.assignments
         )
         invocation = Invocation(
-            tuple(words), self.state.folders, self.through, given, environment, reads, writes
+            tuple(words),
+            self.state.folders,
+            self.through,
+            given,
+            (*environment, *outer.environment),
+            reads,
+            writes,
         )
         inner, self.state = self.state, outer
         self.values.state = outer
@@ -322,7 +349,7 @@ class Walker:
         elif name not in _EVALUATING:
             return
         for word in words:
-            if name == "let" or _SUBSTITUTED.search(word):
+            if name == "let" or ("[" in word and name != "printf") or _SUBSTITUTED.search(word):
                 self._evaluate(word)
 
     def _forget(self, words: Sequence[str]) -> None:
@@ -336,8 +363,14 @@ class Walker:
     def _unset(self, words: Sequence[str]) -> None:
         for word in words:
             self.state.variables.pop(word, None)
+        self._export(words)
+
+    def _export(self, names: Iterable[str]) -> None:
+        self.state.exported |= {*filter(_NAMES.fullmatch, names)}
 
     def _set(self, words: Sequence[str]) -> None:
+        if any(re.match("-[a-zA-Z]*[ak]|allexport|keyword", word) for word in words):
+            self.state.exported |= {"*"}
         for number, word in enumerate(words):
             if word == "--" or not word.startswith(("-", "+")):
                 rest = words[number + (word == "--") :]
@@ -361,11 +394,22 @@ class Walker:
             )
         )
 
+    def _exporting(self, words: Sequence[str]) -> None:
+        self._export(word.partition("=")[0].removesuffix("+") for word in words)
+        self._declare(words)
+
     def _declare(self, words: Sequence[str]) -> None:
+        if any(word.startswith(("-", "+")) and "x" in word for word in words):
+            self._export(word.partition("=")[0].removesuffix("+") for word in words)
         references = any(word.startswith("-") and "n" in word for word in words)
+        integers = any(word.startswith("-") and "i" in word for word in words)
         for word in words:
             name, equals, value = word.partition("=")
             name = name.removesuffix("+")
+            if integers and _NAMES.fullmatch(name):
+                self.findings.integers.add(name)
+            if equals and name in self.findings.integers:
+                self._integer(name, value)
             if references and equals:
                 self.findings.doubt(f"declare -n {name} is another name of a variable")
             if equals and _NAMES.fullmatch(name):
@@ -388,24 +432,35 @@ class Walker:
 
     def _assign(self, assignment: Assignment) -> None:
         if assignment.subscript:
-            self._evaluate(self.values.text(Word(assignment.subscript)))
+            self.values.evaluate(assignment.subscript)
         if assignment.items is not None:
-            items = [field for word in assignment.items for field in self.values.fields(word)]
+            items = self._fields(assignment.items)
+            for item in items:
+                if item.startswith(("[", SET)) or assignment.name in self.findings.integers:
+                    self._evaluate(item)
             before = self.state.arrays.get(assignment.name, ()) if assignment.appends else ()
             self.state.variables.pop(assignment.name, None)
             known = None if before is None else (*before, *items)
             self.state.arrays[assignment.name] = known
             return
         value = self.values.text(assignment.value, assigned=True)
+        if assignment.name in self.findings.integers:
+            self._integer(assignment.name, value, assignment.value)
         if assignment.subscript:
             self.state.arrays[assignment.name] = None
             return
         if assignment.appends:
             before_text = self.state.variables.get(assignment.name, "")
-            value = UNKNOWN if before_text is None else before_text + value
+            value = UNKNOWN if before_text is None else bounded(before_text + value)
         self._set_variable(assignment.name, value)
         if UNKNOWN in value and not _counts(assignment.value):
             self.printed.add(assignment.name)
+
+    def _integer(self, name: str, value: str, word: Word | None = None) -> None:
+        """A variable of `declare -i`: whatever it is set to is arithmetic."""
+        self._evaluate(value)
+        if UNKNOWN in value and not (word and _counts(word)):
+            self.findings.doubt(f"{name} is an integer, and what it is set to is not known")
 
     # -- redirections
 
@@ -451,6 +506,7 @@ _CHANGES: dict[str, Callable[[Walker, Sequence[str]], None]] = {
     "popd": Walker._forget,  # noqa: SLF001 - as above
     "set": Walker._set,  # noqa: SLF001 - as above
     **dict.fromkeys(_DECLARATIONS, Walker._declare),  # noqa: SLF001 - as above
+    "export": Walker._exporting,  # noqa: SLF001 - as above
     **dict.fromkeys(("read", "mapfile", "readarray", "getopts"), Walker._read),  # noqa: SLF001 - as above
     "unset": Walker._unset,  # noqa: SLF001 - as above
 }
