@@ -96,7 +96,7 @@ test-full: $(STAMP) programs native suites agents ## run every test, and keep wh
 	TONGS_NATIVE=0 $(PYTEST) $(ARGS) tests/escape
 
 # The parts that decide and that touch a value are covered to the last branch.
-WHOLE := src/tongs/core/*,src/tongs/policy/*,src/tongs/template/*,src/tongs/pipeline.py,src/tongs/output.py,src/tongs/redaction/*
+WHOLE := src/tongs/core/*,src/tongs/policy/*,src/tongs/template/*,src/tongs/pipeline/*,src/tongs/output.py,src/tongs/redaction/*
 
 .PHONY: coverage
 coverage: $(STAMP) programs native ## run the tests and hold the coverage: 95 % in all, 100 % where it matters most
