@@ -6,6 +6,19 @@ import os.path
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from tongs.policy.shell.builtins import (
+    DECLARATIONS,
+    EVALUATING,
+    EXPANDED,
+    NAMES,
+    NUMERIC,
+    RENAMING,
+    SETTING,
+    SUBSTITUTED,
+    counts,
+    gives_up,
+    name_of,
+)
 from tongs.policy.shell.printing import formatted, printed_by
 from tongs.policy.shell.programs import started_by
 from tongs.policy.shell.reader import ScriptReader, read
@@ -30,24 +43,6 @@ from tongs.policy.shell.tree import (
 from tongs.policy.shell.values import Expander, bounded
 
 _DEEPEST = 24
-_DECLARATIONS = frozenset({"declare", "typeset", "local", "export", "readonly"})
-# Their words are names of variables, which bash evaluates, or arithmetic.
-_EVALUATING = frozenset(
-    {
-        *("let", "unset", "read", "test", "[", "mapfile", "readarray", "getopts", "wait", "printf"),
-        *_DECLARATIONS,
-    }
-)
-# Bash expands the values of these again, or takes them for a program.
-_EXPANDED = frozenset({"PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "BASH_ENV", "ENV"})
-_LEAVING = frozenset({"exit", "return", "die", "fail", "abort", "fatal"})
-# Beside them stand names and arithmetic.
-_NUMERIC = frozenset({"-v", "-R", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
-_SUBSTITUTED = re.compile(r"\$\(|`")
-_SETTING = re.compile(r"(?<![=!<>])=(?!=)|<<=|>>=|\+\+|--")
-_NAMES = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-# What they print is a number, whatever they read.
-_COUNTERS = frozenset("wc date nproc stat expr bc seq id tput stty du df getconf echo".split())
 
 
 class Walker:
@@ -105,8 +100,8 @@ class Walker:
             else:
                 printed.append(self.command(item.command, stdin))
             states.append(state.copy())
-        leaves = len(group) > 1 and group[1].after == "||" and _leaves(group[1].command)
-        changes_folder = len(group) == 1 and _name(group[0].command) in ("cd", "pushd", "popd")
+        leaves = len(group) > 1 and group[1].after == "||" and gives_up(group[1].command)
+        changes_folder = len(group) == 1 and name_of(group[0].command) in ("cd", "pushd", "popd")
         if (len(group) > 1 and not leaves) or (changes_folder and not state.stops_at_failure):
             state.become([before, *states])
         elif leaves:
@@ -206,25 +201,25 @@ class Walker:
         texts = [self.values.text(word) for word in command.words]
         for number, text in enumerate(texts):
             beside = {*texts[max(number - 1, 0) : number], *texts[number + 1 : number + 2]}
-            if command.kind == "((" or beside & _NUMERIC or _SUBSTITUTED.search(text):
+            if command.kind == "((" or beside & NUMERIC or SUBSTITUTED.search(text):
                 self._evaluate(text)
 
     def _evaluate(self, text: str) -> None:
         """Arithmetic, or a name with a subscript: commands inside it run, and in its variables."""
-        if _SUBSTITUTED.search(text):
+        if SUBSTITUTED.search(text):
             pieces = ScriptReader(text, self.depth + 1).heredoc_pieces()
             self.values.text(Word(pieces))
-        if _SETTING.search(text):
-            self._export(name for name in _NAMES.findall(text) if not name.islower())
+        if SETTING.search(text):
+            self._export(name for name in NAMES.findall(text) if not name.islower())
         # A value can name another variable.
-        names = list(dict.fromkeys(_NAMES.findall(text)))
+        names = list(dict.fromkeys(NAMES.findall(text)))
         for name in names:
             if self.state.variables.get(name, "") is None and name in self.printed:
                 self.findings.doubt(f"${name} is evaluated as arithmetic")
             held = (self.state.variables.get(name), *(self.state.arrays.get(name) or ()))
             for value in filter(None, held):
-                names += [each for each in _NAMES.findall(value) if each not in names]
-                if _SUBSTITUTED.search(value):
+                names += [each for each in NAMES.findall(value) if each not in names]
+                if SUBSTITUTED.search(value):
                     self.values.text(Word(ScriptReader(value, self.depth + 1).heredoc_pieces()))
 
     def _output(self, substitution: Substitution) -> str | None:
@@ -265,17 +260,12 @@ class Walker:
             self.state = self.values.state = outer.copy()
             for assignment in simple.assignments:
                 self._assign(assignment)
-        environment = tuple(
+        alone = [
             f"{each.name}={self.state.variables.get(each.name)}" for each in simple.assignments
-        )
+        ]
+        environment = (*alone, *outer.environment)
         invocation = Invocation(
-            tuple(words),
-            self.state.folders,
-            self.through,
-            given,
-            (*environment, *outer.environment),
-            reads,
-            writes,
+            tuple(words), self.state.folders, self.through, given, environment, reads, writes
         )
         inner, self.state = self.state, outer
         self.values.state = outer
@@ -342,21 +332,21 @@ class Walker:
         change = _CHANGES.get(name)
         if change is not None:
             change(self, words)
-        elif name in _RENAMING and any(map(_RENAMING[name][0].match, words)):
-            self.findings.doubt(_RENAMING[name][1])
+        elif name in RENAMING and any(map(RENAMING[name][0].match, words)):
+            self.findings.doubt(RENAMING[name][1])
         if name == "printf" and words[:1] == ("-v",) and len(words) > 2:
             self.state.variables[words[1]] = formatted(words[2:])
-        elif name not in _EVALUATING:
+        elif name not in EVALUATING:
             return
         for word in words:
-            if name == "let" or ("[" in word and name != "printf") or _SUBSTITUTED.search(word):
+            if name == "let" or ("[" in word and name != "printf") or SUBSTITUTED.search(word):
                 self._evaluate(word)
 
     def _forget(self, words: Sequence[str]) -> None:
         self.state.folders = (UNKNOWN,)
 
     def _read(self, words: Sequence[str]) -> None:
-        for word in filter(_NAMES.fullmatch, words):
+        for word in filter(NAMES.fullmatch, words):
             self.state.variables[word] = None
             self.printed.add(word)
 
@@ -366,7 +356,7 @@ class Walker:
         self._export(words)
 
     def _export(self, names: Iterable[str]) -> None:
-        self.state.exported |= {*filter(_NAMES.fullmatch, names)}
+        self.state.exported |= {*filter(NAMES.fullmatch, names)}
 
     def _set(self, words: Sequence[str]) -> None:
         if any(re.match("-[a-zA-Z]*[ak]|allexport|keyword", word) for word in words):
@@ -394,10 +384,6 @@ class Walker:
             )
         )
 
-    def _exporting(self, words: Sequence[str]) -> None:
-        self._export(word.partition("=")[0].removesuffix("+") for word in words)
-        self._declare(words)
-
     def _declare(self, words: Sequence[str]) -> None:
         if any(word.startswith(("-", "+")) and "x" in word for word in words):
             self._export(word.partition("=")[0].removesuffix("+") for word in words)
@@ -406,19 +392,19 @@ class Walker:
         for word in words:
             name, equals, value = word.partition("=")
             name = name.removesuffix("+")
-            if integers and _NAMES.fullmatch(name):
+            if integers and NAMES.fullmatch(name):
                 self.findings.integers.add(name)
             if equals and name in self.findings.integers:
                 self._integer(name, value)
             if references and equals:
                 self.findings.doubt(f"declare -n {name} is another name of a variable")
-            if equals and _NAMES.fullmatch(name):
+            if equals and NAMES.fullmatch(name):
                 self._set_variable(name, value)
 
     def _set_variable(self, name: str, value: str) -> None:
         self.state.arrays.pop(name, None)
         self.state.variables[name] = None if UNKNOWN in value else value
-        if name in _EXPANDED:
+        if name in EXPANDED:
             if UNKNOWN in value:
                 self.findings.doubt(f"bash expands ${name}, which is not known")
             elif name in ("BASH_ENV", "ENV"):
@@ -453,13 +439,13 @@ class Walker:
             before_text = self.state.variables.get(assignment.name, "")
             value = UNKNOWN if before_text is None else bounded(before_text + value)
         self._set_variable(assignment.name, value)
-        if UNKNOWN in value and not _counts(assignment.value):
+        if UNKNOWN in value and not counts(assignment.value):
             self.printed.add(assignment.name)
 
     def _integer(self, name: str, value: str, word: Word | None = None) -> None:
         """A variable of `declare -i`: whatever it is set to is arithmetic."""
         self._evaluate(value)
-        if UNKNOWN in value and not (word and _counts(word)):
+        if UNKNOWN in value and not (word and counts(word)):
             self.findings.doubt(f"{name} is an integer, and what it is set to is not known")
 
     # -- redirections
@@ -505,37 +491,8 @@ _CHANGES: dict[str, Callable[[Walker, Sequence[str]], None]] = {
     **dict.fromkeys(("cd", "pushd"), Walker._change_folder),  # noqa: SLF001 - its own
     "popd": Walker._forget,  # noqa: SLF001 - as above
     "set": Walker._set,  # noqa: SLF001 - as above
-    **dict.fromkeys(_DECLARATIONS, Walker._declare),  # noqa: SLF001 - as above
-    "export": Walker._exporting,  # noqa: SLF001 - as above
+    **dict.fromkeys(DECLARATIONS, Walker._declare),  # noqa: SLF001 - as above
+    "export": lambda walker, words: walker._declare(("-x", *words)),  # noqa: SLF001 - as above
     **dict.fromkeys(("read", "mapfile", "readarray", "getopts"), Walker._read),  # noqa: SLF001 - as above
     "unset": Walker._unset,  # noqa: SLF001 - as above
 }
-# After these a name means another program.
-_RENAMING: dict[str, tuple[re.Pattern[str], str]] = {
-    "hash": (re.compile("-p"), "hash -p gives a program another name"),
-    "enable": (re.compile(""), "enable changes the commands of the shell"),
-    "alias": (re.compile(".+="), "alias gives a command another name"),
-}
-
-
-def _name(command: Command) -> str:
-    return command.words[0].raw if isinstance(command, Simple) and command.words else ""
-
-
-def _leaves(command: Command) -> bool:
-    if isinstance(command, Compound) and command.kind == "{" and command.scripts[0].items:
-        return _leaves(command.scripts[0].items[-1].command)
-    return _name(command) in _LEAVING
-
-
-def _counts(value: Word) -> bool:
-    """`$(… | wc -l)` and `$(( … ))` are numbers."""
-    for piece in value.pieces:
-        if isinstance(piece, Substitution):
-            command = piece.body.items[-1].command if piece.body.items else None
-            last = command.parts[-1] if isinstance(command, Pipeline) else command
-            if last is None or _name(last) not in _COUNTERS:
-                return False
-        elif getattr(piece, "name", None):
-            return False
-    return True
