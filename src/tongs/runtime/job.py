@@ -44,6 +44,7 @@ class BackgroundJob:
         self._pieces: deque[bytes] = deque()
         self._held = 0
         self._dropped_lines = 0
+        self._cut = False
         self._lock = threading.Lock()
 
     @property
@@ -61,7 +62,10 @@ class BackgroundJob:
 
     def text(self) -> tuple[int, str]:
         with self._lock:
-            dropped, data = self._dropped_lines, b"".join(self._pieces)
+            dropped, data, cut = self._dropped_lines, b"".join(self._pieces), self._cut
+        if cut:
+            # The rest of a line whose beginning is gone.
+            dropped, data = dropped + 1, data.partition(b"\n")[2]
         text = decoded(data)
         if not data and self.result is not None:
             text = self.result.output  # from a tool that says everything at its end
@@ -86,6 +90,7 @@ class BackgroundJob:
                 oldest = self._pieces.popleft()
                 self._held -= len(oldest)
                 self._dropped_lines += oldest.count(b"\n")
+                self._cut = not oldest.endswith(b"\n")
 
     def end(self, result: ToolResult) -> None:
         self._ended_at = time.monotonic()
