@@ -40,7 +40,9 @@ class ToolResult:
         if self.success is None:
             object.__setattr__(self, "success", succeeded)
         if type(self.warnings) is not tuple:
-            object.__setattr__(self, "warnings", tuple(self.warnings))
+            # A text is one warning, not as many as it has letters.
+            given = (self.warnings,) if isinstance(self.warnings, str) else self.warnings
+            object.__setattr__(self, "warnings", tuple(given))
 
     @property
     def ok(self) -> bool:

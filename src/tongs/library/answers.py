@@ -45,7 +45,8 @@ class NotJson(ValueError):
 def result_of(answer: Any) -> ToolResult:
     """A ToolResult as it is; a text is output and value; anything else is data."""
     if isinstance(answer, ToolResult):
-        return answer
+        wrong = _wrong_field(answer)
+        return answer if wrong is None else ToolResult(error=wrong)
     if answer is None:
         return ToolResult()
     if isinstance(answer, str):
@@ -143,6 +144,30 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float) and value - value != 0:
         raise NotJson(float, f"{value} is no number in JSON")
     return value
+
+
+def _wrong_field(result: ToolResult) -> ToolError | None:
+    """A tool makes its result itself, and nothing else checks it before it is read."""
+    found: tuple[str, Any, str] | None = None
+    if not isinstance(result.output, str):
+        found = ("output", result.output, "text")
+    elif not isinstance(result.error, ToolError | None):
+        found = ("error", result.error, "a ToolError or text")
+    elif not isinstance(result.metadata, Mapping):
+        found = ("metadata", result.metadata, "a dict")
+    else:
+        for each in result.warnings:
+            if not isinstance(each, str):
+                found = ("warning", each, "text")
+    if found is None:
+        return None
+    field, value, expected = found
+    kind = "None" if value is None else type(value).__qualname__
+    return ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        f"it returned a ToolResult whose {field} is {kind}; expected {expected}",
+        hint="ToolResult(output=TEXT, value=DATA, warnings=[TEXT], metadata={NAME: DATA})",
+    )
 
 
 def _not_json(error: NotJson) -> ToolError:

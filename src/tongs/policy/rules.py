@@ -285,7 +285,10 @@ def _claims(tool: Tool) -> str:
 
 
 def _requires_approval(call: ToolCall, tool: Tool) -> bool:
-    return bool(call.at_stake) or _says(tool.requires_approval, call.arguments)
+    try:
+        return bool(call.at_stake) or _says(tool.requires_approval, call.arguments)
+    except Exception:  # noqa: BLE001 - the author's code may raise anything
+        return True  # what cannot say that nobody need be asked has somebody asked
 
 
 def _says(answer: bool | Callable[[Mapping[str, Any]], bool], arguments: Mapping[str, Any]) -> bool:

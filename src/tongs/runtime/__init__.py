@@ -13,7 +13,7 @@ from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.approval import Approver
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision
 from tongs.core.driving import drive
@@ -368,9 +368,16 @@ class Runtime:
 
     def _who_answers(self, waiter: Waiter, approver: Approver | None) -> Approver | None:
         approver = approver or self._approver
-        if approver is None and self.settings.approvals.configured:
-            return self.approving.approver(waiter)
-        return approver
+        if approver is None:
+            configured = self.settings.approvals.configured
+            return self.approving.approver(waiter) if configured else None
+
+        async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
+            from tongs.runtime.hearing import heard  # noqa: PLC0415 - most calls ask nobody
+
+            return await heard(approver, request)
+
+        return ask
 
     def _any_tool(self) -> Offer:
         from tongs.runtime.offering import Offer  # noqa: PLC0415 - for models only

@@ -280,10 +280,12 @@ def _queued(approver: Approver | None) -> Approver | None:
         return None
     from asyncio import Lock  # noqa: PLC0415 - as above
 
+    from tongs.runtime.hearing import heard  # noqa: PLC0415 - as above
+
     lock = Lock()
 
     async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
         async with lock:
-            return await approver(request)
+            return await heard(approver, request)
 
     return ask

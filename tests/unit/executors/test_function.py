@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tongs import ErrorCode, Runtime, Tool, ToolError, ToolRegistry, tool
+from tongs import ErrorCode, Runtime, Tool, ToolError, ToolRegistry, ToolResult, tool
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Project
@@ -159,3 +159,33 @@ def test_only_tools_are_registered(wrong: Any) -> None:
 def test_qualified_name_of_a_registered_tool_works(runtime: Runtime) -> None:
     assert runtime.find("python:thread").name == "thread"
     assert runtime.call_sync("thred").error.details["nearest"][0] == "thread"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"output": 5}, "output is int; expected text"),
+        ({"output": None}, "output is None; expected text"),
+        ({"output": {"a": 1}}, "output is dict; expected text"),
+        ({"metadata": None}, "metadata is None; expected a dict"),
+        ({"warnings": ["fine", 5]}, "warning is int; expected text"),
+        ({"error": ValueError("no")}, "error is ValueError; expected a ToolError or text"),
+    ],
+)
+def test_result_with_a_field_of_the_wrong_type_is_an_error_of_the_tool(
+    runtime: Runtime, wrong: dict[str, Any], said: str
+) -> None:
+    runtime.register(Tool("own", "Make its result.", execute=lambda args: ToolResult(**wrong)))
+
+    result = runtime.call_sync("own")
+
+    assert result.error is not None
+    assert result.error.code is ErrorCode.EXECUTION_ERROR
+    assert result.error.message == f"it returned a ToolResult whose {said}"
+
+
+def test_text_for_the_warnings_of_a_result_is_one_warning(runtime: Runtime) -> None:
+    made = ToolResult(output="done", warnings="it is late")
+    runtime.register(Tool("own", "Make its result.", execute=lambda args: made))
+
+    assert runtime.call_sync("own").warnings == ("it is late",)

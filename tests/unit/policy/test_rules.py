@@ -120,6 +120,12 @@ def test_approval_may_depend_on_the_arguments() -> None:
     assert (harmless.decision, harmful.decision) == (Decision.ALLOW, Decision.ASK)
 
 
+def test_tool_that_cannot_say_whether_to_ask_is_asked_about() -> None:
+    tool = replace(READ, requires_approval=lambda arguments: arguments["missing"])
+
+    assert decide(tool, PERSON, ("*",)) is Decision.ASK
+
+
 @pytest.mark.parametrize("trust", [Trust.UNTRUSTED, Trust.CHANGED])
 def test_untrusted_tool_is_denied_whatever_else_allows_it(trust: Trust) -> None:
     tool = replace(READ, trust=trust)
