@@ -112,3 +112,15 @@ def test_denied_edit_tells_nothing_about_the_file(place: Place, path: str, text:
     code, output = by_agent(place, "namespaces", "edit_file", **arguments)
 
     assert (code, output) == ("DENIED", "")
+
+
+def test_search_and_move_do_not_lead_around_the_rule_about_secrets(place: Place) -> None:
+    for name in (".env", "id_rsa"):
+        (place.project / name).write_text("KEY=the-word\n")
+    found = {"pattern": "KEY", "includeHidden": True}
+
+    assert by_agent(place, "namespaces", "read_file", path=".env") == ("DENIED", "")
+    assert by_agent(place, "namespaces", "search_files", **found) == ("", "")
+    moved = {"from": ".env", "to": "plain"}
+    assert by_agent(place, "namespaces", "move_file", **moved) == ("DENIED", "")
+    assert (place.project / ".env").exists()

@@ -56,6 +56,8 @@ class Search:
         flags = re.MULTILINE | (re.IGNORECASE if request["ignoreCase"] else 0)
         pattern = request["pattern"]
         self.regex = None if pattern is None else re.compile(pattern, flags)
+        secret = request.get("secret")
+        self.secret = re.compile(secret) if secret else None
         self.literal = literal_in(pattern) if pattern and not request["ignoreCase"] else ""
         self.bytes = self.literal.encode("utf-8", "replace")
         self.globs = Globs(request["globs"])
@@ -67,7 +69,7 @@ class Search:
             "matches": [],
             "files": [],
             "searched": 0,
-            "skipped": {"binary": 0, "large": 0, "unreadable": 0},
+            "skipped": {"binary": 0, "large": 0, "unreadable": 0, "secret": 0},
             "truncated": False,
         }
 
@@ -139,6 +141,9 @@ class Search:
             self.found["files"].append(shown)
             if len(self.found["files"]) >= self.limit:
                 raise Enough
+            return
+        if self.secret is not None and self.secret.fullmatch(name):
+            self.found["skipped"]["secret"] += 1
             return
         data = self.read(here, name)
         if data is None:

@@ -14,6 +14,7 @@ from tongs.core.execution import Context, World
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.output import visible
+from tongs.policy.secret_files import NAMED_SECRETS
 
 _PROGRAM = "search_program.py"
 
@@ -117,6 +118,8 @@ class SearchFiles:
             "names": start.names,
             "pattern": arguments.get("pattern"),
             "globs": arguments.get("glob", []),
+            # As the rules have it for tools that name one file.
+            "secret": "" if arguments.get("pattern") is None else NAMED_SECRETS,
             **{key: arguments[key] for key in _PASSED_ON},
         }
         return _result(await ask(_PROGRAM, request, context))
@@ -164,6 +167,6 @@ def _result(found: dict[str, Any]) -> ToolResult:
         warnings.append("there may be more: narrow `path`, `glob` or `pattern`, or raise `limit`")
     skipped = [f"{count} {kind}" for kind, count in found["skipped"].items() if count]
     metadata = {"searched": found["searched"], "skipped": found["skipped"]}
-    if found["skipped"]["large"] or found["skipped"]["unreadable"]:
+    if any(found["skipped"][kind] for kind in ("large", "unreadable", "secret")):
         warnings.append(f"files that were not searched: {', '.join(skipped)}")
     return ToolResult(output="".join(lines), value=value, warnings=warnings, metadata=metadata)

@@ -40,7 +40,12 @@ def test_search_counts_what_it_left_out(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "raw").write_bytes(b"word\0")
     (tmp_path / "large").write_text("word" * 10)
 
-    assert search(tmp_path)["skipped"] == {"binary": 1, "large": 1, "unreadable": 0}
+    assert search(tmp_path)["skipped"] == {
+        "binary": 1,
+        "large": 1,
+        "unreadable": 0,
+        "secret": 0,
+    }
 
 
 def test_nested_repository_has_its_own_ignore_files(tmp_path: Path) -> None:

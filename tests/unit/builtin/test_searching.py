@@ -78,7 +78,7 @@ def test_ignored_hidden_and_binary_files_are_left_out_unless_wanted(scene: Scene
             "keep.log": "word",
             "build/x": "word",
             "sub/build/x": "word",
-            ".env": "word",
+            ".hidden": "word",
             ".git/config": "word",
         },
     )
@@ -88,7 +88,7 @@ def test_ignored_hidden_and_binary_files_are_left_out_unless_wanted(scene: Scene
         return [path for path, _, _ in lines(scene, pattern="^word", **arguments)]
 
     assert found() == ["keep.log", "sub/build/x"]
-    assert found(includeHidden=True) == [".env", "keep.log", "sub/build/x"]
+    assert found(includeHidden=True) == [".hidden", "keep.log", "sub/build/x"]
     assert found(includeIgnored=True) == ["a.log", "build/x", "keep.log", "sub/build/x"]
 
 
