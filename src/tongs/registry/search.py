@@ -74,18 +74,30 @@ class SearchIndex:
         )
 
     def find(self, query: str, limit: int) -> list[int]:
-        """Any of the words, or the beginning of one; more of them and rarer ones rank higher."""
+        """Any of the words, or the beginning of one.
+
+        More of them in the name rank higher, then more of them anywhere, and rarer ones.
+        """
         words = list(dict.fromkeys(_WORD.findall(_words(query).lower())))[:_MOST_WORDS]
         words = [word for word in words if word not in _EMPTY] or words
         if not words:
             return []
-        wanted = " OR ".join(f'"{word}"*' if len(word) > 2 else f'"{word}"' for word in words)
+        terms = [f'"{word}"*' if len(word) > 2 else f'"{word}"' for word in words]
         found = self._base.execute(
-            f"SELECT rowid FROM tools WHERE tools MATCH ? ORDER BY bm25(tools, {_WEIGHTS}), rowid"
-            " LIMIT ?",
-            (wanted, limit),
+            f"SELECT rowid FROM tools WHERE tools MATCH ? ORDER BY bm25(tools, {_WEIGHTS}), rowid",
+            (" OR ".join(terms),),
         )
-        return [row[0] for row in found]
+        named = self._named(terms)
+        return sorted((row[0] for row in found), key=lambda row: -named.get(row, 0))[:limit]
+
+    def _named(self, terms: Iterable[str]) -> dict[int, int]:
+        """How many of the words the name of each has: bm25 prefers one rare word to two common."""
+        counts: dict[int, int] = {}
+        for term in terms:
+            query = "SELECT rowid FROM tools WHERE tools MATCH ?"
+            for (row,) in self._base.execute(query, (f"name : {term}",)):
+                counts[row] = counts.get(row, 0) + 1
+        return counts
 
     def close(self) -> None:
         self._base.close()

@@ -154,3 +154,10 @@ def test_executables_of_kodelet_are_offered_under_their_prefix(project: Project)
     (message,) = offer.handle_openai_sync(call(declared["name"]))
 
     assert (declared["name"], message["content"]) == ("custom_tool_hello", "hi\n")
+
+
+@pytest.mark.parametrize("name", ["read_file", "delete_file", "search_files"])
+def test_words_of_a_name_find_that_tool_first(project: Project, name: str) -> None:
+    words = name.replace("_", " ")
+
+    assert [tool.name for tool in project.runtime().search(words, 1)] == [name]
