@@ -111,3 +111,41 @@ def test_hostile_name_does_not_reach_the_terminal(screen: Show, tongs: Run, plac
     shown.end()
 
     assert "a\\x1b[2Jb" in shown.text
+
+
+def test_hostile_name_does_not_reach_a_pipe(tongs: Run, place: Place) -> None:
+    (place.project / "a\x1b[2Jb").touch()
+    tongs("tool", "run", "delete_file", "path=a\x1b[2Jb", "--yes")
+    (entry,) = listed(tongs)
+    about = place.project / ".tongs" / "trash" / entry["id"] / "about.json"
+    about.write_text(json.dumps({"path": "a\x1b[2Jb", "deletedAt": "\x1b[1m\nnow"}))
+
+    table = tongs("trash", "list").stdout
+    done = tongs("trash", "restore", entry["id"])
+
+    assert "\\x1b[1m now" in table
+    assert "a\\x1b[2Jb" in table
+    assert done.stderr == "restored a\\x1b[2Jb\n"
+    assert "\x1b" not in table
+
+
+def test_note_nested_without_end_is_left_out(tongs: Run, place: Place, deleted: str) -> None:
+    (place.project / ".tongs" / "trash" / deleted / "about.json").write_text("[" * 60_000)
+
+    done = tongs("trash", "list")
+
+    assert (done.stderr, done.code) == ("the trash is empty\n", 0)
+
+
+def test_what_else_lies_with_it_does_not_fail_a_restore(
+    tongs: Run, place: Place, deleted: str
+) -> None:
+    stray = place.project / ".tongs" / "trash" / deleted / "stray"
+    stray.touch()
+
+    done = tongs("trash", "restore", deleted)
+
+    assert (done.stderr, done.code) == ("restored old\n", 0)
+    assert (place.project / "old" / "inner" / "note.txt").exists()
+    assert stray.exists()
+    assert listed(tongs) == []

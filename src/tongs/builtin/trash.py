@@ -198,9 +198,11 @@ class Trash:
         own = os.open(number, _FOLDER, dir_fd=trash)
         try:
             if not state_of(own, _IT):
-                with suppress(FileNotFoundError):
+                with suppress(OSError):
                     os.unlink(_ABOUT, dir_fd=own)
-                os.rmdir(number, dir_fd=trash)
+                # What somebody else put there stays; that is no reason to fail.
+                with suppress(OSError):
+                    os.rmdir(number, dir_fd=trash)
         finally:
             os.close(own)
             os.close(trash)
@@ -243,7 +245,7 @@ def _read_note(own: int) -> dict[str, Any]:
     descriptor = os.open(_ABOUT, _OLD, dir_fd=own)
     try:
         said = json.loads(os.read(descriptor, _LARGEST_ABOUT))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     finally:
         os.close(descriptor)

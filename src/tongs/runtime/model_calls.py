@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 AGENT = Caller(CallerKind.AGENT, "model")
 # Characters of one answer that a model sees (SEMANTICS 25).
 MOST_SHOWN = 100_000
+# Types of items in OpenAI's APIs: calls of a function, and all calls that a program answers.
+_FUNCTIONS = (None, "function", "function_call")
+_CALLS = (*_FUNCTIONS, "custom", "custom_tool_call")
 
 Message: TypeAlias = dict[str, Any]
 
@@ -38,8 +41,8 @@ class Asked:
     name: str
     arguments: Mapping[str, Any]
     error: ToolError | None = None
-    # Of OpenAI's responses API, whose answers look otherwise.
-    item: bool = False
+    # What the answer is called in OpenAI's responses API; empty: the call is of another.
+    item: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,8 @@ def anthropic_calls(given: Any) -> list[Asked]:
     blocks = _of(given, "content")
     if blocks is None:
         blocks = given
+    if _of(blocks, "type") == "tool_use":  # one alone
+        blocks = [blocks]
     found = []
     for block in blocks if isinstance(blocks, Iterable) and not isinstance(blocks, str) else ():
         if _of(block, "type") == "tool_use":
@@ -159,7 +164,7 @@ def openai_messages(answered: Iterable[Answered]) -> list[Message]:
     for each in answered:
         text = told(each.result)
         if each.asked.item:
-            made.append({"type": "function_call_output", "call_id": each.asked.id, "output": text})
+            made.append({"type": each.asked.item, "call_id": each.asked.id, "output": text})
         else:
             made.append({"role": "tool", "tool_call_id": each.asked.id, "content": text})
     return made
@@ -214,11 +219,14 @@ def _cut(text: str, handle: Any) -> str:
 
 
 def _openai_call(item: Any) -> Asked:
+    kind = _of(item, "type")
+    if kind not in _FUNCTIONS:
+        return _other_call(item, kind)
     function = _of(item, "function")
     if function is None and _of(item, "name") is not None:  # an item of the responses API
         arguments, error = _read(_of(item, "arguments"))
-        call_id = _of(item, "call_id") or _of(item, "id") or ""
-        return Asked(str(call_id), str(_of(item, "name")), arguments, error, item=True)
+        call_id = str(_of(item, "call_id") or _of(item, "id") or "")
+        return Asked(call_id, str(_of(item, "name")), arguments, error, "function_call_output")
     call_id = str(_of(item, "id") or "")
     name = _of(function, "name")
     if not isinstance(name, str):
@@ -227,20 +235,30 @@ def _openai_call(item: Any) -> Asked:
     return Asked(call_id, name, arguments, error)
 
 
+def _other_call(item: Any, kind: Any) -> Asked:
+    """Not of a function. The API wants an answer even so, or refuses what comes next."""
+    name = _of(item, "name") or _of(_of(item, "custom"), "name") or ""
+    error = _unreadable(f"this is a call of type {str(kind)[:80]}; expected one of type function")
+    if (call_id := _of(item, "call_id")) is not None:
+        return Asked(str(call_id), str(name), {}, error, f"{kind}_output")
+    return Asked(str(_of(item, "id") or ""), str(name), {}, error)
+
+
 def _items(given: Any) -> list[Any]:
     """The calls in whatever they came in."""
     if given is None:
         return []
-    if choices := _of(given, "choices"):
+    choices = _of(given, "choices")
+    if isinstance(choices, list | tuple) and choices:
         given = _of(choices[0], "message")
-    for key in ("tool_calls", "output"):
-        if isinstance(inner := _of(given, key), list | tuple):
-            given = inner
-            break
+    if isinstance(calls := _of(given, "tool_calls"), list | tuple):
+        return list(calls)
+    if isinstance(output := _of(given, "output"), list | tuple):
+        given = output
     if not isinstance(given, list | tuple):
         return [] if _of(given, "role") else [given]
     # What a model thinks or says stands among its calls in the responses API.
-    return [each for each in given if _of(each, "type") in (None, "function", "function_call")]
+    return [each for each in given if _of(each, "type") in _CALLS]
 
 
 def _read(given: Any) -> tuple[Mapping[str, Any], ToolError | None]:

@@ -249,3 +249,42 @@ def test_failure_tells_what_came_before_it_and_what_can_be_done() -> None:
         "error: EXECUTION_ERROR: it broke\noutput before it failed:\nhalf\nconfined: off"
         "\nhint: mend it"
     )
+
+
+@pytest.mark.parametrize("choices", [{"a": 1}, 5, "text", [None], [5]])
+def test_answer_whose_choices_are_none_is_no_call(runtime: Runtime, choices: Any) -> None:
+    (message,) = answered(runtime, {"choices": choices})
+
+    assert "this is no call of a function" in message["content"]
+
+
+def test_call_of_another_type_is_answered_under_its_id(runtime: Runtime) -> None:
+    own = {"id": "c1", "type": "custom", "custom": {"name": "look", "input": "x"}}
+    new = {"id": "c2", "type": "dance", "dance": {}}
+    item = {"type": "custom_tool_call", "id": "i", "call_id": "c3", "name": "look", "input": "x"}
+    said = "error: INVALID_ARGUMENTS: nothing was run: this is a call of type {}; expected one"
+
+    (alone,) = answered(runtime, [own])
+    first, second = answered(runtime, {"role": "assistant", "tool_calls": [own, new]})
+    (third,) = answered(runtime, {"output": [{"type": "reasoning", "id": "r"}, item]})
+
+    assert alone == first
+    assert (first["tool_call_id"], second["tool_call_id"]) == ("c1", "c2")
+    assert (third["type"], third["call_id"]) == ("custom_tool_call_output", "c3")
+    assert first["content"].startswith(said.format("custom"))
+    assert second["content"].startswith(said.format("dance"))
+    assert third["output"].startswith(said.format("custom_tool_call"))
+    assert events == []
+
+
+@pytest.mark.parametrize("shape", [dict, objects])
+def test_one_block_alone_is_a_call(runtime: Runtime, shape: Any) -> None:
+    block = {"type": "tool_use", "id": "t1", "name": "look", "input": {"name": "a"}}
+
+    (message,) = asyncio.run(runtime.handle_anthropic(shape(block)))
+    (inside,) = asyncio.run(runtime.handle_anthropic({"role": "assistant", "content": block}))
+
+    assert message == inside
+    assert message["content"] == [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "seen a None 1"}
+    ]

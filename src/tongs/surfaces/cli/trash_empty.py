@@ -43,12 +43,14 @@ def run(invocation: Invocation) -> int:
 
 
 def _chosen(found: list[Trashed], ids: list[str], older_than: str | None) -> list[Trashed]:
+    from tongs.output import visible
+
     known = {entry.id for entry in found}
     for wanted in ids:
         if wanted not in known:
             raise ToolError(
                 ErrorCode.FILE_NOT_FOUND,
-                f"the trash has nothing with the id {wanted}",
+                f"the trash has nothing with the id {visible(wanted)}",
                 hint="tongs trash list",
             )
     if ids:

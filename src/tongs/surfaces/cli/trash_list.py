@@ -27,10 +27,24 @@ def run(invocation: Invocation) -> int:
         console.say("the trash is empty")
         return failure.OK
     rows = [
-        (entry.id, entry.when, entry.kind, str(entry.count), str(entry.size), one_line(entry.path))
+        (
+            _shown(entry.id),
+            _shown(entry.when),
+            entry.kind,
+            str(entry.count),
+            str(entry.size),
+            _shown(entry.path),
+        )
         for entry in found
     ]
     header = ("ID", "DELETED", "TYPE", "COUNT", "BYTES", "PATH")
     for line in table(header, rows, console.width()):
         console.data(f"{line}\n")
     return failure.OK
+
+
+def _shown(text: str) -> str:
+    """Written out even in a pipe: it may have come with the project, and `less -R` obeys it."""
+    from tongs.output import visible
+
+    return visible(one_line(text))

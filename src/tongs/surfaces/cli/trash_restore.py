@@ -17,6 +17,7 @@ def options(parser: Parser) -> None:
 
 def run(invocation: Invocation) -> int:
     from tongs.builtin.trash import Trash
+    from tongs.output import visible
 
     options = invocation.options
     with invocation.runtime.workspace() as workspace:
@@ -24,5 +25,5 @@ def run(invocation: Invocation) -> int:
     if options.json:
         invocation.console.data(failure.result_json({"id": options.id, "path": path}))
     else:
-        invocation.console.say(f"restored {path}")
+        invocation.console.say(f"restored {visible(path)}")
     return failure.OK
