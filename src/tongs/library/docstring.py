@@ -82,6 +82,7 @@ def _end(lines: Sequence[str], position: int) -> int:
 
 def _entries(lines: Sequence[str], *, underlined: bool) -> dict[str, str]:
     """`name (type): text`, or under a line of dashes `name : type` with the text below."""
+    lines = _indented(lines)
     margin = min((_indent(line) for line in lines if line), default=0)
     found: dict[str, list[str]] = {}
     current: list[str] = []
@@ -101,6 +102,13 @@ def _entries(lines: Sequence[str], *, underlined: bool) -> dict[str, str]:
         else:
             current.append(line.strip())
     return {name: _joined(text) for name, text in found.items() if _joined(text)}
+
+
+def _indented(lines: Sequence[str]) -> Sequence[str]:
+    """Without what follows at the left edge, as `Returns: text`, if the entries are not there."""
+    edges = [number for number, line in enumerate(lines) if line and not _indent(line)]
+    first = next((number for number, line in enumerate(lines) if line), 0)
+    return lines if not edges or edges[0] == first else lines[: edges[0]]
 
 
 def _rest_field(lines: Sequence[str]) -> dict[str, str]:

@@ -80,3 +80,26 @@ def test_line_that_is_no_entry_belongs_to_the_one_before() -> None:
 
 def test_word_of_a_sentence_is_no_heading() -> None:
     assert read("Returns\n\nNotes").about == "Returns\n\nNotes"
+
+
+@pytest.mark.parametrize(
+    "after", ["Returns: what was found", "It may take long.", "Raises: OSError"]
+)
+def test_text_at_the_edge_after_the_parameters_is_none_of_them(after: str) -> None:
+    text = f"""Find files.
+
+    Args:
+        path: Where to look,
+            and below.
+        depth: How deep
+    {after}
+    """
+
+    assert read(text).parameters == {"path": "Where to look, and below.", "depth": "How deep"}
+
+
+def test_parameters_at_the_edge_are_read() -> None:
+    assert read("Find.\n\nArgs:\npath: Where\ndepth: How deep").parameters == {
+        "path": "Where",
+        "depth": "How deep",
+    }
