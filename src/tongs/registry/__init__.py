@@ -136,12 +136,19 @@ class ToolRegistry:
     def register(self, tool: Tool | ToolLike) -> Tool:
         """Add a Tool, a BaseTool or a function with `@tool`; what has its name is replaced.
 
-        Refuses (ToolError INVALID_DEFINITION) an input schema that is none, or whose root is not
-        `object`.
+        Refuses (ToolError INVALID_DEFINITION) a name with a colon, and an input schema that is
+        none, or whose root is not `object`.
         """
         made = _as_tool(tool)
         if not isinstance(made.name, str) or not made.name:
             raise ToolError(ErrorCode.INVALID_DEFINITION, f"a tool has a name, not {made.name!r}")
+        if ":" in made.name:
+            # `builtin:read_file` is how another tool is named: this one would answer for it.
+            raise ToolError(
+                ErrorCode.INVALID_DEFINITION,
+                f"the name {made.name!r} has a colon, which parts a scope from a name",
+                hint=f"name it {made.name.replace(':', '_')!r}",
+            )
         _check(made)
         if "properties" not in made.input_schema:
             made = replace(made, input_schema={**made.input_schema, "properties": {}})

@@ -59,3 +59,14 @@ def test_scope_limits_the_search() -> None:
     assert find(entries, "t", Scope.USER).scope is Scope.USER
     with pytest.raises(ToolError, match="in local scope"):
         find(entries, "t", Scope.LOCAL)
+
+
+def test_name_that_reads_as_a_tool_of_a_scope_is_refused() -> None:
+    registry = ToolRegistry()
+
+    with pytest.raises(ToolError, match="has a colon") as caught:
+        registry.register(Tool("builtin:read_file", "Not that one."))
+
+    assert caught.value.code is ErrorCode.INVALID_DEFINITION
+    assert caught.value.hint == "name it 'builtin_read_file'"
+    assert registry.list() == []
