@@ -27,6 +27,17 @@ def test_name_is_found_by_its_parts_and_other_forms_of_a_word() -> None:
     assert found("locat") == ["weather-lookup"]
 
 
+def test_more_words_of_the_name_count_more_than_short_texts_and_tags() -> None:
+    others = [Entry(f"file_tool{n}", "read", tags=("read", "file")) for n in range(3)]
+    wanted = Entry(
+        "read_file",
+        "Give the text of something, with a number before each line, from where it lies",
+        parameters=("path", "offset", "limit"),
+    )
+
+    assert Searcher(lambda: [*others, wanted]).find("read file", 1) == [wanted]
+
+
 def test_words_that_say_nothing_are_left_out_unless_there_are_no_others() -> None:
     assert found("what is the weather of a city") == ["weather-lookup"]
     assert found("of the") != []
