@@ -207,20 +207,29 @@ class Automatic:
 class RuleEngine:
     """All rules of a runtime; `add_rule` as in seed 001."""
 
-    def __init__(self, rules: Iterable[Rule] = ()) -> None:
-        self._rules = tuple(rules)
+    def __init__(
+        self, rules: Iterable[Rule] = (), later: Callable[[], Iterable[Rule]] | None = None
+    ) -> None:
+        """`later` gives further ones when a rule is first asked."""
+        self._given = tuple(rules)
+        self._later = later
+        self._rules = self._given if later is None else None
         self._index: RuleIndex | None = None
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return self._rules
+        known = self._rules
+        if known is None:
+            # Two threads that come here together make the same.
+            known = self._rules = (*self._given, *(() if self._later is None else self._later()))
+        return known
 
     def __iter__(self) -> Iterator[Rule]:
-        return iter(self._rules)
+        return iter(self.rules)
 
     def add_rule(self, rule: Rule) -> None:
         """From the next call on it has its say."""
-        self._rules = (*self._rules, rule)
+        self._rules = (*self.rules, rule)
         self._index = None
 
     def decide(self, call: ToolCall, tool: Tool) -> Verdict:
@@ -238,7 +247,7 @@ class RuleEngine:
     def verdicts(self, call: ToolCall, tool: Tool) -> list[tuple[Rule, Verdict]]:
         """Every rule that has something to say about a call, and what."""
         if self._index is None:
-            self._index = RuleIndex(self._rules)
+            self._index = RuleIndex(self.rules)
         return [
             (rule, verdict)
             for rule, known in self._index.about(call, tool)
@@ -251,6 +260,7 @@ def default_rules(
     deny: Iterable[str],
     further: Iterable[Rule] = (),
     *,
+    later: Callable[[], Iterable[Rule]] | None = None,
     stands: Stands = lambda call, tool: False,
 ) -> RuleEngine:
     """`stands` says whether the walls that a call would get are those it relies on."""
@@ -266,7 +276,8 @@ def default_rules(
             CoveredByOuterCall(),
             Automatic(stands),
             *further,
-        )
+        ),
+        later,
     )
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from tongs.audit.log import AuditLog
 from tongs.builtin import Builtins
 from tongs.config.environment import host_environment
 from tongs.config.ownership import why_not_own
@@ -25,7 +24,7 @@ from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool, ToolLike
 from tongs.pipeline import at_stake, run
-from tongs.policy.rules import Rule, RuleEngine, Stands, default_rules
+from tongs.policy.rules import Rule, RuleEngine, default_rules
 from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.approving import Approving
 from tongs.runtime.catalogue import Catalogue
@@ -43,6 +42,7 @@ from tongs.store.log import Log
 from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
+    from tongs.audit.log import AuditLog
     from tongs.builtin.workspace import Workspace
     from tongs.runtime.approvals import ApprovalDesk
     from tongs.runtime.creating import Created
@@ -97,9 +97,8 @@ class Runtime:
         names further definition files or folders. The settings of `profile` come after those of the
         config files. `single_thread` promises that this process has one thread and keeps to it, so
         that processes start without a fork server. Without `use_cache` everything is read anew.
-        `secrets` gives secrets; where it gives None, references of the config and the environment
-        count. `tools` are for `register`. Raises DefinitionInvalid for a config that is wrong, and
-        ToolError.
+        `secrets` is asked before the config and the environment; `tools` are for `register`.
+        Raises DefinitionInvalid for a config that is wrong, and ToolError.
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
@@ -120,9 +119,10 @@ class Runtime:
         audit = audit_log(places, settings, log)
         asking = Approving(places, settings, host, Documents(cache).data)
         wiring = Wiring(places, settings, host, registry, log, secrets)
-        own = (*asking.rules, *rules_of(settings.rules, rules, wiring.look()))
         sandbox = wiring.sandbox(single_thread=single_thread)
-        engine = _engine(settings, auto_approve, auto_deny, own, wiring.stands(sandbox))
+        own = rules_of(settings.rules, rules, wiring.look())
+        selected, stands = _selected(settings, auto_approve, auto_deny), wiring.stands(sandbox)
+        engine = default_rules(*selected, asking.rules, later=own, stands=stands)
         wiring.ask(shapes, cache, sandbox, catalogue.trust_of)
         offering = _offering(registry, catalogue, settings.custom_tools.prefix)
         parts = replace(
@@ -420,15 +420,11 @@ def _offering(registry: ToolRegistry, catalogue: Catalogue, prefix: str) -> Call
     return get
 
 
-def _engine(
-    settings: Settings,
-    approve: Iterable[str],
-    deny: Iterable[str],
-    further: Iterable[Rule],
-    stands: Stands,
-) -> RuleEngine:
-    approved, denied = (*settings.auto_approve, *approve), (*settings.auto_deny, *deny)
-    return default_rules(approved, denied, further, stands=stands)
+def _selected(
+    settings: Settings, approve: Iterable[str], deny: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is approved and what is denied, by the config and by the program."""
+    return (*settings.auto_approve, *approve), (*settings.auto_deny, *deny)
 
 
 def _request(

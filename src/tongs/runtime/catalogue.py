@@ -361,7 +361,8 @@ class Catalogue:
         local = scope is Scope.LOCAL
         trust_of = self._trust.states_in(folder) if local and rows else _by_place
         if local:
-            accepted = [row for path, row in rows if trust_of(path, row.get("digest", "")).holds]
+            spread = [(path, row) for path, row in rows if row.get("parts")]
+            accepted = [row for path, row in spread if trust_of(path, row["digest"]).holds]
             self._beside[folder] = (time.monotonic(), parts_beside(accepted))
         # User and global folders are trusted for their place, so the place must be the person's.
         distrust = None if local else why_not_own(folder)

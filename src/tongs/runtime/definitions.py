@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-from tongs.audit.log import AuditLog
-from tongs.audit.readable import keep_out_of_history
 from tongs.config.places import Places
+from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.record import dataclass
@@ -20,6 +19,9 @@ from tongs.runtime.shapes import MANIFESTS
 from tongs.sandbox.ancestry import inside_a_call
 from tongs.store.files import read_whole, write_whole
 from tongs.store.trust import Accepted, TrustStore
+
+if TYPE_CHECKING:
+    from tongs.audit.log import AuditLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ class Definitions:
         with refusals_said(f"{path} was not written"):
             os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
             if scope is Scope.LOCAL:
-                keep_out_of_history(os.path.dirname(os.path.dirname(path)))
+                _keep_out_of_history(os.path.dirname(os.path.dirname(path)))
             write_whole(path, data, mode=0o644)
         if scope is Scope.LOCAL:
             with refusals_said(f"{path} was written, but not accepted"):
@@ -167,7 +169,7 @@ class Definitions:
                     os.makedirs(os.path.dirname(file.path), mode=0o755, exist_ok=True)
                     write_whole(file.path, file.data, mode=0o755 if file.executable else 0o644)
                 if scope is Scope.LOCAL:
-                    keep_out_of_history(os.path.join(self.places.root, ".tongs"))
+                    _keep_out_of_history(os.path.join(self.places.root, ".tongs"))
             tool = self._accepted(definition, scope)
             self.audit.created(name, "user", tool.permissions)
         except (ToolError, DefinitionInvalid):
@@ -285,3 +287,9 @@ def refuse_inside_a_call(what: str) -> None:
             blocked_by=BlockedBy.TRUST,
             hint="do it yourself, outside of a tool",
         )
+
+
+def _keep_out_of_history(folder: str) -> None:
+    from tongs.audit.readable import keep_out_of_history  # noqa: PLC0415 - only where one writes
+
+    keep_out_of_history(folder)

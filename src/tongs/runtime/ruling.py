@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tongs.config.settings import WrittenRule
 from tongs.core.annotations import TYPE_CHECKING, Any
@@ -10,22 +10,27 @@ from tongs.core.call import ToolCall
 from tongs.core.decision import Verdict
 from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.core.tool import Tool
-from tongs.policy.hazards import DefaultRule, default_hazards
 from tongs.policy.looking import Look
 
 if TYPE_CHECKING:
     from tongs.policy.configured import ConfiguredRule
+    from tongs.policy.hazards import DefaultRule
 
 
-def rules_of(written: Sequence[WrittenRule], of_program: Iterable[Any], look: Look) -> list[Any]:
-    """All of them; DefinitionInvalid if one cannot be used, or does not do what it says."""
+def rules_of(
+    written: Sequence[WrittenRule], of_program: Iterable[Any], look: Look
+) -> Callable[[], list[Any]]:
+    """All of them, made when they are first asked.
+
+    DefinitionInvalid at once if one cannot be used, or does not do what it says.
+    """
     given = list(of_program)
-    if not written and not given:
-        return [*default_hazards(look), OfConfigs(look)]
-    from tongs.policy.configured import bound  # noqa: PLC0415 - most people have no rules
+    configured: list[Any] = []
+    if written or given:
+        from tongs.policy.configured import bound  # noqa: PLC0415 - most people have no rules
 
-    configured = compiled(written, look)
-    return [*_defaults(written, look), OfConfigs(look), *configured, *bound(given, look)]
+        configured = [*compiled(written, look), *bound(given, look)]
+    return lambda: [*_defaults(written, look), OfConfigs(look), *configured]
 
 
 class OfConfigs:
@@ -44,6 +49,8 @@ class OfConfigs:
 
 def _defaults(written: Sequence[WrittenRule], look: Look) -> list[DefaultRule]:
     """A rule of the person's own takes the place of the default rule of the same name."""
+    from tongs.policy.hazards import default_hazards  # noqa: PLC0415 - a listing asks no rule
+
     replaced = {str(rule.data.get("name")) for rule in written if rule.trusted}
     return [rule for rule in default_hazards(look) if rule.name not in replaced]
 
