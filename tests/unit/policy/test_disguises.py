@@ -2,14 +2,17 @@
 
 `rm` is a stand-in that only writes down how it was called. The PATH leads to nothing but it and a
 few harmless programs, so the real one cannot be reached: not by name, and by path only where the
-text says so, which is led to the stand-in as well.
+text says so, which is led to the stand-in as well. Should one be reached after all, it is in the
+sandbox, where nothing but the folder of the test can be written.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,25 +46,32 @@ def test_there_are_many_disguises() -> None:
 
 
 @pytest.mark.parametrize("entry", DISGUISES, ids=lambda entry: entry.command[:60])
-def test_disguise_really_starts_what_the_rules_see(entry: Entry, tmp_path: Path) -> None:
+def test_disguise_really_starts_what_the_rules_see(
+    entry: Entry, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     at = place(tmp_path / "scene")
     program = _stand_ins(tmp_path / "bin") / "rm"
     record = tmp_path / "record"
     command = re.sub(r"/b.n/rm", str(program), entry.command)
     assert "/rm" not in command.replace(str(program), ""), "the real one must stay out of reach"
 
+    # In a file: the rules of the sandbox's own command line would deny it.
+    script = tmp_path / "script"
+    script.write_text(f"{command}\nwait", encoding="utf-8", newline="")
+    world = {"PATH": str(program.parent), "HOME": at.home, "RECORD": str(record)}
     subprocess.run(
-        [str(shutil.which("bash")), "-c", f"{command}\nwait"],
+        [
+            *(sys.executable, "-m", "tongs", "sandbox", "run", "--write", str(tmp_path), "--"),
+            *("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in world.items())),
+            *(str(shutil.which("bash")), str(script)),
+        ],
         cwd=at.cwd,
-        env={
-            "PATH": str(program.parent),
-            "HOME": at.home,
-            "RECORD": str(record),
-        },
+        # What decides about the sandbox cannot lie where the sandbox may write.
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path_factory.mktemp("person"))},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        timeout=20,
+        timeout=60,
         check=False,
     )
 
@@ -69,6 +79,24 @@ def test_disguise_really_starts_what_the_rules_see(entry: Entry, tmp_path: Path)
     reading = read_line(CommandLine(at.cwd, text=entry.command, given=True), at.home)
     seen = [list(i.words[1:]) for i in reading.invocations if i.program == "rm"]
     assert _options(really) == _options(seen)
+
+
+def test_what_is_outside_of_the_test_cannot_be_written(tmp_path: Path) -> None:
+    """The wall behind the stand-in: a real program is tried on a file beside the test's folder."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.touch()
+    command = ["tongs", "sandbox", "run", "--write", str(inside), "--", "/bin/rm", str(outside)]
+
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+
+    assert done.returncode != 0
+    assert outside.exists()
 
 
 def _stand_ins(folder: Path) -> Path:
