@@ -54,5 +54,5 @@ class ToolCall:
     parent: str = ""
     # Answered with the handle of a job as soon as it may run and has begun.
     background: bool = False
-    # What the call would replace or remove, as it was before anybody decided; empty: nothing.
+    # What the call would replace or remove, as it was before anybody was asked; empty: nothing.
     at_stake: str = ""
