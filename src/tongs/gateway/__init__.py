@@ -1,0 +1,1 @@
+"""The way to MCP servers: their processes, their words, their tools."""

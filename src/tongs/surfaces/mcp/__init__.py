@@ -1,0 +1,1 @@
+"""Tongs as an MCP server: every tool for every client."""
