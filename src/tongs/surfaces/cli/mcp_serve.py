@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from tongs.surfaces.cli import failure
+from tongs.surfaces.cli import failure, mcp_http
 from tongs.surfaces.cli.invocation import Invocation, listed
 from tongs.surfaces.cli.parser import Parser
 
@@ -14,14 +14,20 @@ def options(parser: Parser) -> None:
     parser.add_argument("--tools", action="append", default=[], metavar="NAME")
     parser.add_argument("--limit", type=int, default=60, metavar="N")
     parser.add_argument("--keep", action="append", default=[], metavar="NAME")
+    mcp_http.options(parser)
 
 
 def run(invocation: Invocation) -> int:
+    from tongs.core.record import replace
     from tongs.surfaces.mcp.options import Options
     from tongs.surfaces.mcp.stdio import serve
 
     given = invocation.options
     options = Options(listed(given.tags), listed(given.tools), given.limit, listed(given.keep))
     invocation.single_thread = False
+    if given.http is not None:
+        mcp_http.serve(invocation, replace(options, one_client=False))
+        return failure.OK
+    mcp_http.refuse_without_http(invocation)
     serve(invocation.runtime, options)
     return failure.OK

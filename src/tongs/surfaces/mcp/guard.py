@@ -22,6 +22,7 @@ Application: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 PATH = "/mcp"
 HEALTH = "/health"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_LISTEN = "subscriptions/listen"
 _METHODS = "GET, POST, DELETE, OPTIONS"
 _HEADERS = "authorization, content-type, last-event-id, mcp-method, mcp-name"
 _HEADERS += ", mcp-protocol-version, mcp-session-id"
@@ -55,11 +56,18 @@ class Guard:
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         self._stateless = stateless
+        # Requests that are being answered, but for those that listen until somebody ends.
+        self.busy = 0
+        # Nothing new is begun.
+        self.closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         headers = _single(scope["headers"])
+        if self.closing:
+            await _answer(send, Refusal(503, "it is ending\n", (("Connection", "close"),)))
+            return
         if scope["path"] == HEALTH:
             # For a balancer, which knows no name and no token; it tells nothing.
             await _answer(send, Refusal(200, "ok\n"))
@@ -70,7 +78,17 @@ class Guard:
         elif scope["method"] == "OPTIONS":
             await _answer(send, Refusal(204, ""), shared)
         else:
-            await self._inner(scope, receive, _adding(shared, send))
+            await self._pass(scope, receive, _adding(shared, send), headers)
+
+    async def _pass(
+        self, scope: Scope, receive: Receive, send: Send, headers: Mapping[str, str]
+    ) -> None:
+        counts = scope["method"] == "POST" and headers.get("mcp-method") != _LISTEN
+        self.busy += counts
+        try:
+            await self._inner(scope, receive, send)
+        finally:
+            self.busy -= counts
 
     def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
         """Why a request is not passed on; None where it is."""

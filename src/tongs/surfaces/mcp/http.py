@@ -8,8 +8,10 @@ can answer it: what has to outlive a request lies in the state folder.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
@@ -20,13 +22,18 @@ from tongs.core.record import dataclass
 from tongs.surfaces.mcp.guard import PATH, Guard
 
 if TYPE_CHECKING:
+    import uvicorn
     from mcp.server.lowlevel import Server
+
+    from tongs.runtime import Runtime
+    from tongs.surfaces.mcp.options import Options
 
 TOKEN = "TONGS_MCP_TOKEN"
 LARGEST_BODY = 4 * 1024 * 1024
 MOST_SESSIONS = 1000
 # Seconds: an idle session is closed; a call may finish after the server was told to end.
 IDLE, GRACE = 30 * 60, 5
+_QUEUE = 1024
 # A token that can be guessed by trying is none.
 SHORTEST_TOKEN = 16
 
@@ -125,13 +132,31 @@ def application(server: Server[Any], options: HttpOptions) -> tuple[Any, Guard]:
     return manager, guard
 
 
-async def serve(
+def serve(
+    runtime: Runtime,
+    options: Options,
+    wanted: HttpOptions,
+    listening: socket.socket,
+    ready: Callable[[str], None],
+) -> None:
+    """Until the process is told to end; calls in progress get a few seconds."""
+    from tongs.surfaces.mcp.serving import make_server
+
+    async def serving() -> None:
+        try:
+            await _answer(make_server(runtime, options), wanted, listening, ready)
+        finally:
+            await runtime.aclose()
+
+    asyncio.run(serving())
+
+
+async def _answer(
     server: Server[Any],
     options: HttpOptions,
     listening: socket.socket,
     ready: Callable[[str], None],
 ) -> None:
-    """Answer requests until the process is told to end; calls in progress get a few seconds."""
     import uvicorn
 
     manager, guard = application(server, options)
@@ -145,22 +170,42 @@ async def serve(
         server_header=False,
         timeout_graceful_shutdown=GRACE,
     )
-    http = uvicorn.Server(config)
     address = Address(options.address.host, listening.getsockname()[1])
-    with _told_to_end(http):
+    with _told_to_end():
         async with manager.run():
-            listening.listen(1024)
+            listening.listen(_QUEUE)
             ready(f"http://{address}{PATH}")
-            await http.serve(sockets=[listening])
+            await _http_server(config, guard).serve(sockets=[listening])
+
+
+def _http_server(config: uvicorn.Config, guard: Guard) -> uvicorn.Server:
+    """One that ends when the calls in progress have ended, or when they take too long.
+
+    Its own way would be to cut off every answer that is a stream.
+    """
+    import uvicorn
+
+    class Ending(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            # A second signal is from somebody who will not wait.
+            self.until = 0.0 if guard.closing else time.monotonic() + GRACE
+            guard.closing = True
+
+        async def on_tick(self, counter: int) -> bool:
+            if guard.closing and (not guard.busy or time.monotonic() > self.until):
+                self.should_exit = True
+            return await super().on_tick(counter)
+
+    return Ending(config)
 
 
 @contextmanager
-def _told_to_end(http: Any) -> Iterator[None]:
-    """The HTTP server raises a signal again once it has ended; that must not end the process
-    before everything is closed."""
+def _told_to_end() -> Iterator[None]:
+    """A signal that comes before or after the HTTP server takes them ends the process as usual,
+    but only once everything is closed."""
 
     def end(*_: object) -> None:
-        http.should_exit = True
+        raise KeyboardInterrupt
 
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
