@@ -8,12 +8,15 @@ from tongs.surfaces.cli import failure, mcp_http
 from tongs.surfaces.cli.invocation import Invocation, listed
 from tongs.surfaces.cli.parser import Parser
 
+APPROVALS = ("form", "queue", "terminal", "deny")
+
 
 def options(parser: Parser) -> None:
     parser.add_argument("--tags", action="append", default=[], metavar="TAG")
     parser.add_argument("--tools", action="append", default=[], metavar="NAME")
     parser.add_argument("--limit", type=int, default=60, metavar="N")
     parser.add_argument("--keep", action="append", default=[], metavar="NAME")
+    parser.add_argument("--approvals", choices=APPROVALS, default="form")
     mcp_http.options(parser)
 
 
@@ -23,7 +26,9 @@ def run(invocation: Invocation) -> int:
     from tongs.surfaces.mcp.stdio import serve
 
     given = invocation.options
-    options = Options(listed(given.tags), listed(given.tools), given.limit, listed(given.keep))
+    options = Options(
+        listed(given.tags), listed(given.tools), given.limit, listed(given.keep), given.approvals
+    )
     invocation.single_thread = False
     if given.http is not None:
         mcp_http.serve(invocation, replace(options, one_client=False))

@@ -21,8 +21,11 @@ from tongs.sandbox.waiting import LoopWaiter
 from tongs.schema.check import validated
 from tongs.schema.strict import without_nulls
 from tongs.surfaces.mcp import meta
+from tongs.surfaces.mcp.asking import Asker, Pending, is_modern
 from tongs.surfaces.mcp.clients import caller_of
 from tongs.surfaces.mcp.offers import Offers
+from tongs.surfaces.mcp.progress import telling
+from tongs.surfaces.mcp.resources import Resources
 from tongs.surfaces.mcp.results import wire_result
 
 T = TypeVar("T")
@@ -32,6 +35,8 @@ T = TypeVar("T")
 class Calls:
     runtime: Runtime
     offers: Offers
+    asker: Asker
+    kept: Resources
 
     async def __call__(self, context: Any, params: Any) -> dict[str, Any]:
         caller = caller_of(context)
@@ -43,8 +48,22 @@ class Calls:
             if error.code is ErrorCode.TOOL_NOT_FOUND and params.name not in self.offers.metas:
                 raise MCPError(INVALID_PARAMS, error.message, {"hint": error.hint}) from None
             return wire_result(refused, None)
-        door = Door(LoopWaiter(), None)
-        return wire_result(await whole(self._run(call, tool, door)), tool)
+        asked = self.asker.answered(call, params) if is_modern(context) else None
+        if isinstance(asked, ToolError):
+            return wire_result(self.runtime.refuse(call, asked), None)
+        return asked or await self._result(context, call, tool)
+
+    async def _result(self, context: Any, call: ToolCall, tool: Tool) -> dict[str, Any]:
+        pending, waiter = Pending(), LoopWaiter()
+        async with telling(context) as progress:
+            waits = _nobody if progress is None else progress.waits
+            approver = self.asker.approver(context, call, waiter, pending, waits)
+            watch = _nobody if progress is None else progress.observe
+            result = await whole(self._run(call, tool, Door(waiter, approver, watch)))
+        self.kept.note(tool.name, result)
+        if pending.asks(result):
+            return self.asker.form(call, pending)
+        return wire_result(result, tool)
 
     async def _run(self, call: ToolCall, tool: Tool, door: Door) -> ToolResult:
         if call.name in self.offers.metas:
@@ -64,6 +83,10 @@ class Calls:
                 raise _not_through_itself(name)
         name, tool = self.offers.meant(name)
         return _renamed(call, name, without_nulls(tool.input_schema, dict(arguments))), tool
+
+
+def _nobody(*news: Any) -> None:
+    """Nobody wants to know."""
 
 
 async def whole(work: Coroutine[Any, Any, T]) -> T:
