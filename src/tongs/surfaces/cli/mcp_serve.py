@@ -17,6 +17,7 @@ def options(parser: Parser) -> None:
     parser.add_argument("--limit", type=int, default=60, metavar="N")
     parser.add_argument("--keep", action="append", default=[], metavar="NAME")
     parser.add_argument("--approvals", choices=APPROVALS, default="form")
+    parser.add_argument("--no-greeting", action="store_true")
     mcp_http.options(parser)
 
 
@@ -34,5 +35,5 @@ def run(invocation: Invocation) -> int:
         mcp_http.serve(invocation, replace(options, one_client=False))
         return failure.OK
     mcp_http.refuse_without_http(invocation)
-    serve(invocation.runtime, options)
+    serve(lambda: invocation.runtime, options, greets=not given.no_greeting)
     return failure.OK

@@ -13,19 +13,13 @@ from mcp_types import INVALID_PARAMS
 from tongs._version import __version__
 from tongs.core.annotations import Any
 from tongs.runtime import Runtime
+from tongs.surfaces.mcp.about import FRESH, INSTRUCTIONS, NAME, TITLE
 from tongs.surfaces.mcp.asking import Asker
 from tongs.surfaces.mcp.calling import Calls
 from tongs.surfaces.mcp.changes import Changes
 from tongs.surfaces.mcp.offers import Offers
 from tongs.surfaces.mcp.options import Options
 from tongs.surfaces.mcp.resources import Resources
-
-_ABOUT = (
-    "Tools of this machine and project. Every call is checked and confined; a person may be asked."
-    " tongs_tools_search finds tools that are not listed, tongs_tool calls them."
-)
-# Every look finds what there is now, so nothing is to be kept.
-_FRESH = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
 def make_server(runtime: Runtime, options: Options) -> Server[Any]:
@@ -37,18 +31,18 @@ def make_server(runtime: Runtime, options: Options) -> Server[Any]:
     async def list_tools(context: Any, params: Any) -> Any:
         _first_page(params)
         changes.given_to(context)
-        return {"tools": offers.listed(), **_FRESH}
+        return {"tools": offers.listed(), **FRESH}
 
     async def list_resources(context: Any, params: Any) -> Any:
         _first_page(params)
-        return {"resources": kept.listing(), **_FRESH}
+        return {"resources": kept.listing(), **FRESH}
 
     async def list_templates(context: Any, params: Any) -> Any:
         _first_page(params)
-        return {"resourceTemplates": kept.templates(), **_FRESH}
+        return {"resourceTemplates": kept.templates(), **FRESH}
 
     async def read_resource(context: Any, params: Any) -> Any:
-        return {**await kept.read(context, str(params.uri)), **_FRESH}
+        return {**await kept.read(context, str(params.uri)), **FRESH}
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
@@ -59,7 +53,7 @@ def make_server(runtime: Runtime, options: Options) -> Server[Any]:
 
     calls = Calls(runtime, offers, Asker(runtime, options), kept)
     server: Server[Any] = Server(
-        "tongs", version=__version__, title="Tongs", instructions=_ABOUT, lifespan=lifespan
+        NAME, version=__version__, title=TITLE, instructions=INSTRUCTIONS, lifespan=lifespan
     )
     handlers: tuple[tuple[str, Any, Any], ...] = (
         ("tools/list", types.PaginatedRequestParams, list_tools),

@@ -9,33 +9,19 @@ from __future__ import annotations
 import asyncio
 import os
 import select
-import sys
+from collections.abc import Mapping
 from types import TracebackType
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCResponse, jsonrpc_message_adapter
 
 from tongs.core.annotations import Any
 
 _PIECE = 64 * 1024
 # No message is larger; a client that goes on and on would fill the memory.
 _LONGEST = 64 * 1024 * 1024
-
-
-class Wire:
-    """The two descriptors, taken away from everything else in this process.
-
-    What is printed by mistake goes to stderr, and what reads finds nothing.
-    """
-
-    def __init__(self) -> None:
-        sys.stdout.flush()
-        self.reader, self.writer = (os.dup(number) for number in (0, 1))
-        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        os.dup2(nothing, 0)
-        os.close(nothing)
-        os.dup2(2, 1)
+_CHANGED = JSONRPCNotification(jsonrpc="2.0", method="notifications/tools/list_changed")
 
 
 class _Stream:
@@ -103,11 +89,21 @@ class Incoming(_Stream):
 
 
 class Outgoing(_Stream):
-    def __init__(self, descriptor: int) -> None:
+    """`given` are answers that the client has already, by the ids of their requests: they are not
+    given twice. Where one would be another by now, the client is told to ask again."""
+
+    def __init__(self, descriptor: int, given: Mapping[Any, Any] | None = None) -> None:
         self._descriptor = descriptor
         self._turn = asyncio.Lock()
+        self._given = dict(given or {})
 
     async def send(self, item: SessionMessage) -> None:
+        if self._given and isinstance(item.message, JSONRPCResponse | JSONRPCError):
+            given = self._given.pop(item.message.id, None)
+            if given is not None and not _is_outdated(given, item.message):
+                return
+            if given is not None:
+                item = SessionMessage(_CHANGED)
         text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         data = text.encode("utf-8", "replace") + b"\n"
         async with self._turn:
@@ -118,6 +114,13 @@ class Outgoing(_Stream):
                     await anyio.to_thread.run_sync(_write, self._descriptor, data)
             except OSError:
                 raise anyio.BrokenResourceError from None
+
+
+def _is_outdated(given: Any, message: JSONRPCResponse | JSONRPCError) -> bool:
+    """In the later era a client has to subscribe to changes, and its list is never kept."""
+    if "tools" not in given or "_meta" in given:
+        return False
+    return isinstance(message, JSONRPCError) or message.result["tools"] != given["tools"]
 
 
 async def _readable(descriptor: int) -> None:
