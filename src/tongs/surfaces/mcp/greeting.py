@@ -33,6 +33,9 @@ _KNOWN: dict[str, dict[str, type]] = {
     "sampling": {"context": dict, "tools": dict},
     "elicitation": {"form": dict, "url": dict},
 }
+# Of these, whatever they are called.
+_NAMED = ("experimental", "extensions")
+_CLIENT_KEYS = {"name", "version", "title", "description"}
 _PIECE = 64 * 1024
 # A greeting is short; what is longer is for the SDK.
 _LONGEST = 16 * 1024
@@ -204,7 +207,7 @@ def _is_modern(meta: Any) -> bool:
 
 
 def _is_client(info: Any, capabilities: Any) -> bool:
-    if not isinstance(info, dict) or not {"name", "version"} <= set(info) <= {*SERVER}:
+    if not isinstance(info, dict) or not {"name", "version"} <= set(info) <= _CLIENT_KEYS:
         return False
     if not all(isinstance(each, str) for each in info.values()):
         return False
@@ -213,8 +216,11 @@ def _is_client(info: Any, capabilities: Any) -> bool:
 
 def _is_known(capability: tuple[str, Any]) -> bool:
     name, said = capability
-    parts = _KNOWN.get(name)
-    if parts is None or not isinstance(said, dict):
+    if not isinstance(said, dict):
+        return False
+    if name in _NAMED:
+        return all(isinstance(each, dict) for each in said.values())
+    if (parts := _KNOWN.get(name)) is None:
         return False
     return all(key in parts and type(value) is parts[key] for key, value in said.items())
 

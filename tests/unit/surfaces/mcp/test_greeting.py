@@ -122,12 +122,17 @@ def test_a_client_of_the_modern_era_hears_the_same(runtime: Runtime) -> None:
         {"roots": {"listChanged": True}},
         {"elicitation": {"form": {}, "url": {}}},
         {"sampling": {"tools": {}, "context": {}}},
+        {"experimental": {"x": {"y": 1}}, "extensions": {"io.example/x": {}}},
     ],
 )
 def test_what_clients_can_is_known(runtime: Runtime, capabilities: Any) -> None:
-    said = [initialize(capabilities=capabilities)]
+    client = {**CLIENT, "title": "Test", "description": "Tests"}
+    said = [initialize(capabilities=capabilities, clientInfo=client)]
 
-    assert by_greeting(runtime, said) == by_sdk(runtime, said)
+    answers = by_greeting(runtime, said)
+
+    assert len(answers) == 1
+    assert answers == by_sdk(runtime, said)
 
 
 LEFT = {
