@@ -31,6 +31,8 @@ def run(invocation: Invocation) -> int:
         listed(given.tags), listed(given.tools), given.limit, listed(given.keep), given.approvals
     )
     invocation.single_thread = False
+    if options.tools:
+        invocation.runtime.offered(tools=options.tools)  # a mistake is said to the person, now
     if given.http is not None:
         mcp_http.serve(invocation, replace(options, one_client=False))
         return failure.OK
