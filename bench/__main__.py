@@ -18,6 +18,7 @@ from bench import (
     frameworks,
     http,
     large_output,
+    mcp,
     pipeline,
     processes,
     python_tool,
@@ -72,6 +73,7 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     world.enter()
     yield from large_output.rows(world)
     yield from http.rows(root / "http", 3 if quick else 25)
+    yield from mcp.rows(World.make(root / "mcp", 5), 5 if quick else 25)
 
 
 def _heading() -> str:

@@ -9,6 +9,7 @@ can answer it: what has to outlive a request lies in the state folder.
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 import time
@@ -143,8 +144,10 @@ def serve(
     from tongs.surfaces.mcp.serving import make_server
 
     async def serving() -> None:
+        server = make_server(runtime, options)
+        gc.freeze()  # what is loaded now stays, and need not be looked through again and again
         try:
-            await _answer(make_server(runtime, options), wanted, listening, ready)
+            await _answer(server, wanted, listening, ready)
         finally:
             await runtime.aclose()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tongs.core.annotations import Any
 from tongs.core.errors import ToolError
 from tongs.core.tool import Tool
@@ -49,6 +51,14 @@ class Offers:
         if not self._covers(tool):
             raise not_found(name, (called for called, _ in self.offered()))
         return answers, tool
+
+    def schema(self, name: str) -> Mapping[str, Any] | None:
+        """What the tool takes that a client calls by this name; None where there is none."""
+        try:
+            tool = self.metas.get(name) or self.meant(name)[1]
+        except ToolError:
+            return None
+        return tool.input_schema
 
     def _covers(self, tool: Tool) -> bool:
         named = self._options.tools

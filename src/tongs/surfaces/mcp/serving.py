@@ -53,8 +53,17 @@ def make_server(runtime: Runtime, options: Options) -> Server[Any]:
 
     calls = Calls(runtime, offers, Asker(runtime, options), kept)
     server: Server[Any] = Server(
-        NAME, version=__version__, title=TITLE, instructions=INSTRUCTIONS, lifespan=lifespan
+        NAME,
+        version=__version__,
+        title=TITLE,
+        instructions=INSTRUCTIONS,
+        lifespan=lifespan,
+        # Else all tools would be listed for each call over HTTP.
+        get_tool_input_schema=offers.schema,
     )
+    if not runtime.settings.telemetry:
+        # Spans that nobody wants take a tenth of the time of a call.
+        server.middleware.clear()
     handlers: tuple[tuple[str, Any, Any], ...] = (
         ("tools/list", types.PaginatedRequestParams, list_tools),
         ("tools/call", types.CallToolRequestParams, calls),
