@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ from tests.mcp_http import Serving, answer, initialize, modern_request
 
 TOKEN = "a-token-that-nobody-guesses"
 ECHO = "bash: echo to {WHO}\nparameters: {WHO: {}}\ndescription: Say it\ntags: [read]\n"
+ASKS = ECHO.replace("[read]", "[write]") + "approval: {required: true, reason: it is loud}\n"
 SLOW = "bash: touch begun; sleep 0.7; echo done\ntags: [write]\npermissions: {fs: {write: [.]}}\n"
 
 
@@ -215,6 +217,44 @@ def test_the_token_may_be_any_secret_of_the_config(place: Place, tongs: Run) -> 
         2,
         "error: mcp serve: there is no token: OTHER is not set\nhint: export OTHER=…\n",
     )
+
+
+def test_an_approval_asked_by_one_replica_is_taken_by_another(place: Place) -> None:
+    place.tool("shout", ASKS, scope="user")
+    call = {"name": "shout", "arguments": {"WHO": "you"}}
+    can = {"capabilities": {"elicitation": {"form": {}}}}
+    allow = {"approval": {"action": "accept", "content": {"decision": "allow"}}}
+
+    with serving(place) as first, serving(place) as second:
+        asked = first.modern("tools/call", call, **can)["result"]
+        retry = {**call, "inputResponses": allow, "requestState": asked["requestState"]}
+        done = second.modern("tools/call", retry, **can)["result"]
+        again = first.modern("tools/call", retry, **can)["result"]
+        broken = {**retry, "requestState": asked["requestState"][:-2] + "AA"}
+        forged = first.modern("tools/call", broken, **can)
+
+    assert asked["resultType"] == "input_required"
+    assert done["content"][0]["text"] == "to you\n"
+    assert again["isError"]  # it was used, and counts once
+    assert forged["error"]["code"] == -32602
+
+
+def test_without_a_session_a_call_of_the_older_era_waits_in_the_queue(
+    place: Place, tongs: Run
+) -> None:
+    place.tool("shout", ASKS, scope="user")
+    call = {"name": "shout", "arguments": {"WHO": "you"}}
+
+    with serving(place) as first, serving(place) as second:
+        answer(first.post(initialize(elicitation={"form": {}})))
+        waits = first.older("tools/call", call)["result"]
+        question = waits["_meta"]["tongs/error"]
+        waiting = json.loads(tongs("approvals", "pending", "--json").stdout)
+        tongs("approvals", "approve", waiting[0]["id"])
+        done = second.older("tools/call", call)["result"]
+
+    assert (question["code"], waits["isError"]) == ("APPROVAL_PENDING", True)
+    assert done["content"][0]["text"] == "to you\n"
 
 
 def test_a_call_in_progress_is_finished_when_the_server_ends(place: Place) -> None:
