@@ -23,7 +23,12 @@ class Offers:
 
     def offered(self) -> list[tuple[str, Tool]]:
         """Every tool that may be called, by the name that a client calls it, in a stable order."""
-        offer = self._runtime.offered(tags=self._options.tags, tools=self._options.tools)
+        options = self._options
+        # One that is gone by now is no reason to offer nothing, nor everything.
+        tools = [name for name in options.tools if self._is_there(name)]
+        if options.tools and not tools:
+            return []
+        offer = self._runtime.offered(tags=options.tags, tools=tools)
         named = [pair for pair in offer.named() if self._is_tagged(pair[1])]
         return sorted(named, key=lambda pair: pair[0])
 
@@ -59,7 +64,13 @@ class Offers:
         return not wanted or not {*tool.tags, tool.level.value}.isdisjoint(wanted)
 
     def _is(self, tool: Tool, name: str) -> bool:
+        if not self._is_there(name):
+            return False
+        return self._runtime.meant(name)[1].qualified_name == tool.qualified_name
+
+    def _is_there(self, name: str) -> bool:
         try:
-            return self._runtime.meant(name)[1].qualified_name == tool.qualified_name
+            self._runtime.meant(name)
         except ToolError:
-            return False  # it is gone
+            return False
+        return True
