@@ -78,7 +78,7 @@ def talk(request: pytest.FixtureRequest, shared: Place, loop: Loop) -> Iterator[
 
 @pytest.fixture(scope="module")
 def modern(shared: Place, loop: Loop) -> Iterator[Talk]:
-    made = serve(loop, shared, era=ERAS[1])
+    made = serve(loop, shared, "--auto-approve", "outer", era=ERAS[1])
     yield made
     made.close()
 
@@ -243,16 +243,24 @@ def test_a_question_can_be_answered_in_another_terminal_instead(shared: Place, l
     assert "user denied it (no)" in text(result)
 
 
-def test_a_nested_question_never_runs_the_first_steps_twice(talk: Talk, shared: Place) -> None:
+def test_a_question_in_the_middle_of_a_call_runs_nothing_twice(talk: Talk, shared: Place) -> None:
     ran = shared.project / "ran.txt"
     ran.unlink(missing_ok=True)
-    answers = [allow] if talk.era == "legacy" else []
 
-    result = talk.call("outer", *answers)
+    result = talk.call("outer", fill(decision="yes"), allow)
 
     assert ran.read_text() == "first\n"
-    # The later protocol has no way to ask in the middle of a call: the queue has the question.
-    assert result.is_error == (talk.era != "legacy")
+    assert text(result).startswith("deployed to test 1\n")
+    assert "asked by: outer" in talk.forms[0].message
+
+
+def test_a_question_in_the_middle_of_a_call_that_is_denied_ends_it(
+    talk: Talk, shared: Place
+) -> None:
+    result = talk.call("outer", deny)
+
+    assert result.is_error
+    assert "not today" in text(result)
 
 
 class TestClientsThatCannotBeAsked:
@@ -393,6 +401,24 @@ class TestHostileRetries:
         )
 
         assert error_code(result) == "APPROVAL_DENIED"
+
+    def test_a_call_that_has_begun_goes_on_once_and_only_for_itself(
+        self, modern: Talk, shared: Place
+    ) -> None:
+        ran = shared.project / "ran.txt"
+        ran.unlink(missing_ok=True)
+        first = modern.raw("outer", {})
+        assert isinstance(first, types.InputRequiredResult)
+        given = {"input_responses": ALLOWED, "request_state": first.request_state}
+
+        with pytest.raises(MCPError):
+            modern.raw("deploy", {"STAGE": "test"}, **given)
+        done = modern.raw("outer", {}, **given)
+        again = modern.raw("outer", {}, **given)
+
+        assert text(done).startswith("deployed to test 1\n")
+        assert error_code(again) == "APPROVAL_DENIED"
+        assert ran.read_text() == "first\n"
 
     def test_edited_arguments_are_ruled_again(self, place: Place, loop: Loop) -> None:
         rule = {

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from mcp.shared.subscriptions import ToolsListChanged
-from tests.acceptance.conftest import TONGS, Place
+from tests.acceptance.conftest import TONGS, Place, Show
 from tests.acceptance.test_mcp_approval import serve, tongs
 from tests.acceptance.test_mcp_server import loop
 from tests.mcp_client import ERAS, Loop, Talk, allow, text
@@ -36,6 +36,19 @@ steps:
     bash: echo from two
 tags: [write]
 """
+GREETING = (
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        },
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+)
 ASKS = "description: Asks\nbash: echo hi\ntags: [read]\napproval: {required: true}\n"
 
 
@@ -143,18 +156,42 @@ def test_a_cancelled_question_is_taken_back(place: Place, loop: Loop) -> None:
     talk.close()
 
 
+def test_a_client_that_fails_to_ask_is_no_approval(place: Place, loop: Loop) -> None:
+    talk = serve(loop, place, era="legacy")
+
+    def fails(form: Any) -> Any:
+        raise ValueError("no window")
+
+    result = talk.call("asks", fails)
+    talk.close()
+
+    assert result.structured_content["error"]["code"] == "APPROVAL_DENIED"
+    assert "could not be asked" in text(result)
+
+
+def test_the_terminal_is_asked_where_the_person_wants_that(place: Place, screen: Show) -> None:
+    reader, typed = os.pipe()
+    answers, writer = os.pipe()
+    shown = screen("mcp", "serve", "--approvals", "terminal", stdin=reader, stdout=writer)
+    os.close(reader)
+    os.close(writer)
+    asks = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "asks"}}
+    os.write(typed, b"".join(json.dumps(each).encode() + b"\n" for each in (*GREETING, asks)))
+
+    shown.wait_for("[d]eny")
+    shown.type("a\n")
+
+    with open(answers, encoding="utf-8") as lines:
+        said = [json.loads(lines.readline()) for _ in range(2)]
+        os.close(typed)
+    assert said[1]["result"]["content"] == [{"type": "text", "text": "hi\n"}]
+    assert shown.end() == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_that_is_ended_leaves_nothing_behind(place: Place, number: int) -> None:
-    about = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "x", "version": "1"},
-    }
-    messages = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "sleeps"}},
-    ]
+    sleeps = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "sleeps"}}
+    messages = [*GREETING, sleeps]
     with subprocess.Popen(
         [TONGS, "mcp", "serve", "--auto-approve", "tool:write"],
         cwd=place.project,

@@ -180,7 +180,11 @@ class Runtime:
 
     def search(self, query: str, limit: int = 5) -> list[Tool]:
         """The tools that fit the words best."""
-        return [tool for _, tool in self._offering().search(query, limit)]
+        return [tool for _, tool in self.searched(query, limit)]
+
+    def searched(self, query: str, limit: int = 5) -> list[tuple[str, Tool]]:
+        """As `search`, each with the name that a model calls it by."""
+        return self._offering().search(query, limit)
 
     async def handle_openai(
         self, tool_calls: Any, *, caller: Caller | None = None, approver: Approver | None = None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
@@ -21,6 +20,7 @@ from tongs.core.approval import (
     ApprovalRequest,
     ApprovalResponse,
     Approver,
+    Question,
     Settled,
 )
 from tongs.core.call import ToolCall
@@ -28,17 +28,19 @@ from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Waiter
 from tongs.core.record import dataclass
-from tongs.core.result import ToolResult
 from tongs.runtime import Runtime
 from tongs.store.seal import Seal
 from tongs.surfaces.mcp import forms
 from tongs.surfaces.mcp.clients import can_be_asked
 from tongs.surfaces.mcp.options import Options
+from tongs.surfaces.mcp.running import Parked, Pending, Running
 
 # Of the one question in an answer that says what is missing.
 KEY = "approval"
 # How often a form is shown again that was filled in wrongly.
 _ATTEMPTS = 3
+# Seconds that a call waits which has begun, unless `approvals.wait` says otherwise.
+_PATIENCE = 600.0
 # Seconds between two looks at whether somebody else has answered.
 _PAUSE = 0.05
 
@@ -50,16 +52,10 @@ class Asker:
         self._runtime = runtime
         self._options = options
         self._seal = Seal(runtime.places.state)
+        self.parked = Parked()
 
-    def approver(
-        self,
-        context: Any,
-        call: ToolCall,
-        waiter: Waiter,
-        pending: Pending,
-        waits: Callable[[], Any],
-    ) -> Approver | None:
-        """`pending` is told of what the client has to be asked; `waits` when a person is asked."""
+    def approver(self, context: Any, running: Running, waiter: Waiter) -> Approver | None:
+        """`running` is told what the client has to be asked, and when a person is waited for."""
         approving, settings = self._runtime.approving, self._runtime.settings.approvals
         if self._options.approvals == "deny":
             return None
@@ -73,13 +69,14 @@ class Asker:
         elif not (forms_shown and can_be_asked(context)):
             asks = approving.approver(waiter, wait=None if settings.configured else 0)
         elif is_modern(context):
-            asks = _Waiting(self._runtime, waiter, call, pending).ask
+            asks = _Waiting(self._runtime, waiter, running, self.parked).ask
         else:
-            voice = ClientVoice(context, call.caller.name, asyncio.get_running_loop())
+            client = running.call.caller.name
+            voice = ClientVoice(context, client, asyncio.get_running_loop())
             asks = approving.approver(waiter, voices=[voice])
 
         async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
-            waits()
+            running.waits()
             return await asks(request)
 
         return ask
@@ -92,18 +89,24 @@ class Asker:
             "message": forms.message(pending.request, trouble, pending.question),
             "requestedSchema": forms.schema(pending.request),
         }
-        mark = {"question": pending.question, "call": fingerprint(call)}
+        mark = {
+            "question": pending.question,
+            "call": fingerprint(call),
+            "digest": pending.request.digest,
+            "nested": pending.nested,
+        }
         return {
             "resultType": "input_required",
             "inputRequests": {KEY: {"method": "elicitation/create", "params": params}},
-            "requestState": self._seal.close({**mark, "digest": pending.request.digest}),
+            "requestState": self._seal.close(mark),
         }
 
-    def answered(self, call: ToolCall, params: Any) -> dict[str, Any] | ToolError | None:
+    def answered(self, call: ToolCall, params: Any) -> dict[str, Any] | Running | None:
         """Take the client's answer down, for the call that now comes again.
 
-        Gives the same question again where the form was filled in wrongly, and the refusal where
-        the answer came too late. Raises MCPError for a mark that is not ours, or not of this call.
+        Gives the same question again where the form was filled in wrongly, and the call that goes
+        on where it has begun. Raises ToolError where the answer comes too late, and MCPError for a
+        mark that is not ours, or not of this call.
         """
         if params.request_state is None:
             return None
@@ -113,67 +116,54 @@ class Asker:
             self._runtime.refuse(call, _refused(call, f"the state that came with it {whose}"))
             raise MCPError(INVALID_PARAMS, f"requestState {whose}")
         try:
-            return self._taken_down(call, mark, (params.input_responses or {}).get(KEY))
+            question = self._runtime.approvals.question(str(mark["question"]))
         except ToolError as error:
-            return _refused(call, error.message)
-
-    def _taken_down(
-        self, call: ToolCall, mark: dict[str, Any], given: Any
-    ) -> dict[str, Any] | None:
-        desk = self._runtime.approvals
-        question = desk.question(str(mark["question"]))
+            raise _refused(call, error.message) from None
         if question.request.digest != mark["digest"]:
             raise _refused(call, "its question is about something else")
-        action, content = getattr(given, "action", ""), getattr(given, "content", None)
+        nested = bool(mark["nested"])
+        if nested and question.id not in self.parked:
+            raise _refused(call, "the call that asked has ended")
+        given = (params.input_responses or {}).get(KEY)
         try:
-            if not action:
-                raise forms.Mistaken(f"the answer to `{KEY}` is missing")
-            response = forms.answer(question.request, action, content, call.caller.name)
+            response = _filled(question.request, given, call.caller.name)
         except forms.Mistaken as mistaken:
-            return self.form(call, Pending(question.id, question.request), str(mistaken))
-        desk.reply(question.id, response)
-        return None
-
-
-@dataclass(slots=True)
-class Pending:
-    """What the client has to be asked before the call can run; empty: nothing."""
-
-    question: str = ""
-    request: ApprovalRequest | None = None
-
-    def asks(self, result: ToolResult) -> bool:
-        """Whether that is why the call did not run."""
-        error = result.error
-        return (
-            self.request is not None
-            and error is not None
-            and error.code is ErrorCode.APPROVAL_PENDING
-            and error.details.get("approval") == self.question
-        )
+            pending = Pending(question.id, question.request, nested)
+            return self.form(call, pending, str(mistaken))
+        try:
+            self._runtime.approvals.reply(question.id, response)
+        except ToolError as error:
+            raise _refused(call, error.message) from None
+        return self.parked.take(question.id) if nested else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     """Leaves the question in the queue, for the same call to find its answer when it comes again.
 
-    A call inside of it asks nobody this way: what ran before it would run a second time.
+    A call inside of it waits for its answer instead: what ran before it must not run again.
     """
 
     runtime: Runtime
     waiter: Waiter
-    call: ToolCall
-    pending: Pending
+    running: Running
+    parked: Parked
 
     async def ask(self, request: ApprovalRequest) -> ApprovalResponse | None:
-        own = request.step_id == self.call.id
-        wait = None if not own and self.runtime.settings.approvals.configured else 0
+        approving, wait = self.runtime.approving, self.runtime.settings.approvals.wait
+        if request.step_id != self.running.call.id:
+            wait = _PATIENCE if wait is None else wait
+
+            def announce(question: Question) -> None:
+                if not self.parked.full:
+                    self.running.ask(question.id, request)
+
+            return await approving.approver(self.waiter, wait=wait, announce=announce)(request)
         try:
-            return await self.runtime.approving.approver(self.waiter, wait=wait)(request)
+            return await approving.approver(self.waiter, wait=0)(request)
         except ToolError as error:
-            if own and error.code is ErrorCode.APPROVAL_PENDING:
-                self.pending.question = str(error.details["approval"])
-                self.pending.request = request
+            if error.code is ErrorCode.APPROVAL_PENDING:
+                self.running.pending = Pending(str(error.details["approval"]), request)
             raise
 
 
@@ -214,6 +204,14 @@ class ClientVoice:
                 trouble = str(mistaken)
         who = f"{self.client} (by MCP)"
         return ApprovalResponse(False, None, who, f"the answer decided nothing: {trouble}")
+
+
+def _filled(request: ApprovalRequest, given: Any, client: str) -> ApprovalResponse:
+    """What the client's answer decides; raises Mistaken."""
+    action, content = getattr(given, "action", ""), getattr(given, "content", None)
+    if not action:
+        raise forms.Mistaken(f"the answer to `{KEY}` is missing")
+    return forms.answer(request, action, content, client)
 
 
 def is_modern(context: Any) -> bool:

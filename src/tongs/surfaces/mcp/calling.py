@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from tongs.core.annotations import Any, TypeVar
+from tongs.core.annotations import Any
 from tongs.core.call import ToolCall
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.parts import Door
@@ -21,14 +21,13 @@ from tongs.sandbox.waiting import LoopWaiter
 from tongs.schema.check import validated
 from tongs.schema.strict import without_nulls
 from tongs.surfaces.mcp import meta
-from tongs.surfaces.mcp.asking import Asker, Pending, is_modern
+from tongs.surfaces.mcp.asking import Asker, is_modern
 from tongs.surfaces.mcp.clients import caller_of
 from tongs.surfaces.mcp.offers import Offers
 from tongs.surfaces.mcp.progress import telling
 from tongs.surfaces.mcp.resources import Resources
 from tongs.surfaces.mcp.results import error_wire, wire_result
-
-T = TypeVar("T")
+from tongs.surfaces.mcp.running import Running
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +48,30 @@ class Calls:
                 said = error_wire(error)
                 raise MCPError(INVALID_PARAMS, said["message"], {"hint": said["hint"]}) from None
             return wire_result(refused, None)
-        asked = self.asker.answered(call, params) if is_modern(context) else None
-        if isinstance(asked, ToolError):
-            return wire_result(self.runtime.refuse(call, asked), None)
-        if asked is not None:
+        try:
+            asked = self.asker.answered(call, params) if is_modern(context) else None
+        except ToolError as error:
+            return wire_result(self.runtime.refuse(call, error), None)
+        if isinstance(asked, dict):
             return asked
-        pending = Pending()
-        result = await self._result(context, call, tool, pending)
-        if pending.asks(result):
-            return self.asker.form(call, pending)
+        running = asked or self._begun(context, call, tool)
+        async with telling(context) as running.progress:
+            result = await running.until_asked()
+        if result is None:
+            self.asker.parked.keep(running)
+            return self.asker.form(call, running.pending)
+        self.kept.note(tool.name, result)
+        if running.pending.asks(result):
+            return self.asker.form(call, running.pending)
         # `tongs_tool` has promised nothing, whatever it calls.
         return wire_result(result, None if self._by_name(params.name) else tool)
 
-    async def _result(
-        self, context: Any, call: ToolCall, tool: Tool, pending: Pending
-    ) -> ToolResult:
-        waiter = LoopWaiter()
-        async with telling(context) as progress:
-            waits = _nobody if progress is None else progress.waits
-            approver = self.asker.approver(context, call, waiter, pending, waits)
-            watch = _nobody if progress is None else progress.observe
-            result = await whole(self._run(call, tool, Door(waiter, approver, watch)))
-        self.kept.note(tool.name, result)
-        return result
+    def _begun(self, context: Any, call: ToolCall, tool: Tool) -> Running:
+        running, waiter = Running(call), LoopWaiter()
+        approver = self.asker.approver(context, running, waiter)
+        door = Door(waiter, approver, running.observe)
+        running.task = asyncio.ensure_future(self._run(call, tool, door))
+        return running
 
     async def _run(self, call: ToolCall, tool: Tool, door: Door) -> ToolResult:
         if call.name in self.offers.metas:
@@ -94,29 +94,6 @@ class Calls:
 
     def _by_name(self, name: str) -> bool:
         return name in self.offers.metas and meta.kind_of(name) == meta.CALL
-
-
-def _nobody(*news: Any) -> None:
-    """Nobody wants to know."""
-
-
-async def whole(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` gives. If nobody wants it any more it is cancelled once, and then waited for:
-    it has processes to end and a record to write, which a second cancellation would cut short."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        task.cancel()
-        await _ended(task)
-        raise
-
-
-async def _ended(task: asyncio.Future[Any]) -> None:
-    from anyio import CancelScope  # noqa: PLC0415 - only where something is cancelled
-
-    with CancelScope(shield=True):
-        await asyncio.wait({task})
 
 
 def _renamed(call: ToolCall, name: str, arguments: Mapping[str, Any]) -> ToolCall:

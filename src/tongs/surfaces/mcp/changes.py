@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
@@ -44,27 +45,36 @@ class Changes:
             await asyncio.wait({self._task})
 
     async def _watch(self, before: dict[str, Any]) -> None:
-        import watchfiles  # noqa: PLC0415 - loads a shared library
-
         while True:
-            present = self._present()
-            # With nothing to watch, the working directory stands in: it is the time that counts.
-            events = watchfiles.awatch(
-                *(present or [self._runtime.places.cwd]),
-                watch_filter=None,
-                debounce=_COLLECTED,
-                step=_COLLECTED,
-                rust_timeout=_AT_LEAST,
-                yield_on_timeout=True,
-                recursive=bool(present),
-            )
-            async for _ in events:
+            async for _ in self._looks():
                 now = snapshot(self._runtime.entries())
                 if now != before:
                     before = now
                     await self._tell()
+
+    async def _looks(self) -> AsyncIterator[None]:
+        """Whenever something may have changed, until there is another folder to watch."""
+        import watchfiles  # noqa: PLC0415 - loads a shared library
+
+        present = self._present()
+        # With nothing to watch, the working directory stands in: it is the time that counts.
+        events = watchfiles.awatch(
+            *(present or [self._runtime.places.cwd]),
+            watch_filter=None,
+            debounce=_COLLECTED,
+            step=_COLLECTED,
+            rust_timeout=_AT_LEAST,
+            yield_on_timeout=True,
+            recursive=bool(present),
+        )
+        try:
+            async for _ in events:
+                yield
                 if present != self._present():
-                    break  # watch the new ones, too
+                    return
+        except (OSError, RuntimeError):  # no more watches are to be had, or a folder is gone
+            await asyncio.sleep(_AT_LEAST / 1000)
+            yield
 
     def _present(self) -> list[str]:
         return [folder for folder in folders(self._runtime) if os.path.isdir(folder)]

@@ -80,14 +80,14 @@ def fields(request: ApprovalRequest) -> dict[str, Any] | None:
     for name in names:
         entry = declared[name]
         kind = entry.get("type") if isinstance(entry, Mapping) else None
-        if kind not in _PLAIN or visible(name) != name:
+        if not isinstance(kind, str) or kind not in _PLAIN or visible(name) != name:
             return None
         field: dict[str, Any] = {"type": kind, "title": name}
         if isinstance(about := entry.get("description"), str) and about:
             field["description"] = visible(about)[:_LONGEST_FIELD]
         if name in request.args:
             value = request.args[name]
-            if not _is_plain(value, str(kind)):
+            if not _is_plain(value, kind):
                 return None
             field["default"] = value
         options = entry.get("enum")

@@ -9,9 +9,13 @@ from tongs.core.errors import ToolError
 from tongs.core.tool import Tool
 from tongs.registry import not_found
 from tongs.runtime import Runtime
+from tongs.runtime.offering import SEARCH
 from tongs.surfaces.mcp.listing import wire_tool
 from tongs.surfaces.mcp.meta import meta_tools
 from tongs.surfaces.mcp.options import Options
+
+# How many tools a search looks at before those are left out that are not offered.
+_FAR = 100
 
 
 class Offers:
@@ -23,26 +27,33 @@ class Offers:
         aliases = getattr(getattr(runtime.settings, "mcp", None), "aliases", "") or ""
         self.metas = meta_tools(runtime, self.offered, self.search, aliases)
 
-    def offered(self) -> list[tuple[str, Tool]]:
-        """Every tool that may be called, by the name that a client calls it, in a stable order."""
-        offer = self._runtime.offered(tags=self._options.tags, tools=self._options.tools)
-        named = [pair for pair in offer.named() if self._is_tagged(pair[1])]
-        return sorted(named, key=lambda pair: pair[0])
+    def offered(self, limit: int | None = None) -> list[tuple[str, Tool]]:
+        """Every tool that may be called, by the name that a client calls it, in a stable order.
+
+        With more than `limit`, only those to keep.
+        """
+        options = self._options
+        # One that is gone by now is no reason to offer nothing, nor everything.
+        tools = [name for name in options.tools if self._is_there(name)]
+        if options.tools and not tools:
+            return []
+        # The search stands for those that are left out; it counts as one itself.
+        most = None if limit is None else limit + 1
+        offer = self._runtime.offered(most, tags=options.tags, tools=tools, keep=options.keep)
+        found = [pair for pair in offer.named() if self._is_tagged(pair[1])]
+        if not tools and most is not None and SEARCH in offer.tools:
+            keep = set(options.keep)
+            found = [pair for pair in found if keep & {pair[0], pair[1].name}]
+        return sorted(found, key=lambda pair: pair[0])
 
     def search(self, query: str, limit: int) -> list[tuple[str, Tool]]:
-        offered = {tool.qualified_name: name for name, tool in self.offered()}
-        return [
-            (offered[tool.qualified_name], tool)
-            for tool in self._runtime.search(query, limit)
-            if tool.qualified_name in offered
-        ]
+        filtered = bool(self._options.tags or self._options.tools)
+        found = self._runtime.searched(query, _FAR if filtered else limit)
+        return [pair for pair in found if self._covers(pair[1])][:limit]
 
     def listed(self) -> list[dict[str, Any]]:
-        offered = [pair for pair in self.offered() if pair[0] not in self.metas]
-        if len(offered) > self._options.limit:
-            keep = set(self._options.keep)
-            offered = [pair for pair in offered if keep & {pair[0], pair[1].name}]
-        pairs = [*self.metas.items(), *offered]
+        offered = self.offered(self._options.limit)
+        pairs = [*self.metas.items(), *(pair for pair in offered if pair[0] not in self.metas)]
         return [wire_tool(name, tool, self._runtime.held(tool)) for name, tool in pairs]
 
     def meant(self, name: str) -> tuple[str, Tool]:
@@ -69,7 +80,13 @@ class Offers:
         return not wanted or not {*tool.tags, tool.level.value}.isdisjoint(wanted)
 
     def _is(self, tool: Tool, name: str) -> bool:
+        if not self._is_there(name):
+            return False
+        return self._runtime.meant(name)[1].qualified_name == tool.qualified_name
+
+    def _is_there(self, name: str) -> bool:
         try:
-            return self._runtime.meant(name)[1].qualified_name == tool.qualified_name
+            self._runtime.meant(name)
         except ToolError:
-            return False  # it is gone
+            return False
+        return True

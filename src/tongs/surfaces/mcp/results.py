@@ -52,7 +52,9 @@ def clean(value: Any) -> Any:
         return {visible(str(key)): clean(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [clean(each) for each in value]
-    return value
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return visible(str(value))  # of a function of the program, which may answer with anything
 
 
 def error_wire(error: ToolError) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from tongs.surfaces.mcp.about import FRESH, INSTRUCTIONS, NAME, TITLE
 from tongs.surfaces.mcp.asking import Asker
 from tongs.surfaces.mcp.calling import Calls
 from tongs.surfaces.mcp.changes import Changes
+from tongs.surfaces.mcp.edge import guarded
 from tongs.surfaces.mcp.offers import Offers
 from tongs.surfaces.mcp.options import Options
 from tongs.surfaces.mcp.resources import Resources
@@ -26,6 +27,7 @@ def make_server(runtime: Runtime, options: Options) -> Server[Any]:
     """One server for any number of connections. The runtime stays its maker's to close."""
     offers = Offers(runtime, options)
     kept = Resources(runtime, listed=options.one_client)
+    asker = Asker(runtime, options)
     changes = Changes(runtime, one_client=options.one_client)
 
     async def list_tools(context: Any, params: Any) -> Any:
@@ -50,8 +52,9 @@ def make_server(runtime: Runtime, options: Options) -> Server[Any]:
             yield
         finally:
             await changes.close()
+            await asker.parked.close()
 
-    calls = Calls(runtime, offers, Asker(runtime, options), kept)
+    calls = Calls(runtime, offers, asker, kept)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
@@ -73,7 +76,7 @@ def make_server(runtime: Runtime, options: Options) -> Server[Any]:
         ("subscriptions/listen", types.SubscriptionsListenRequestParams, changes.listen),
     )
     for method, params, handler in handlers:
-        server.add_request_handler(method, params, handler)
+        server.add_request_handler(method, params, guarded(runtime, handler))
     return server
 
 
