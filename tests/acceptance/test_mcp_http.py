@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from tests.acceptance.conftest import Place, Run
 from tests.mcp_http import Serving, answer, initialize, modern_request
@@ -299,6 +300,40 @@ def test_with_sessions_one_can_be_ended(place: Place) -> None:
         gone = made.post(ping, session).status_code
 
     assert (known, ended, gone) == (200, 200, 404)
+
+
+def test_with_sessions_every_client_hears_of_changes(place: Place) -> None:
+    heard: list[str] = []
+    ready = threading.Barrier(3, timeout=20)
+
+    with serving(place, "--sessions") as made:
+        began = [made.post(initialize()) for _ in range(2)]
+        sessions = [each.headers["mcp-session-id"] for each in began]
+        listening = [
+            threading.Thread(target=_hear, args=(made.url, each, ready, heard)) for each in sessions
+        ]
+        for each in listening:
+            each.start()
+        for session in sessions:
+            made.older("tools/list", Mcp_Session_Id=session)
+        ready.wait()
+        place.tool("greet", ECHO, scope="user")
+        for each in listening:
+            each.join(20)
+
+    assert answer(began[0])["result"]["capabilities"]["tools"] == {"listChanged": True}
+    assert heard == ["notifications/tools/list_changed"] * 2
+
+
+def _hear(url: str, session: str, ready: threading.Barrier, heard: list[str]) -> None:
+    """The first thing that a client is told without having asked."""
+    headers = {"Mcp-Session-Id": session, "Accept": "text/event-stream"}
+    with httpx2.stream("GET", url, headers=headers, timeout=20, trust_env=False) as stream:
+        ready.wait()
+        for line in stream.iter_lines():
+            if line.startswith("data: {"):
+                heard.append(json.loads(line.removeprefix("data: "))["method"])
+                return
 
 
 def _until_exists(file: Path) -> None:

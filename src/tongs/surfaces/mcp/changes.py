@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from weakref import WeakSet
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
@@ -22,19 +23,19 @@ _COLLECTED, _AT_LEAST = 50, 2000
 class Changes:
     """Begins to watch when a list was given for the first time: before that, nobody has one."""
 
-    def __init__(self, runtime: Runtime, *, one_client: bool) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._one_client = one_client
         self._bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self._bus)
-        # Where the one client of the earlier protocol hears what it did not ask for.
-        self._session: Any = None
+        # Where clients of the earlier protocol hear what they have not asked for.
+        self._connections: WeakSet[Any] = WeakSet()
         self._task: asyncio.Future[None] | None = None
 
     def given_to(self, context: Any) -> None:
         """A client has the list as it is now."""
-        if self._one_client and not is_modern(context):
-            self._session = context.session
+        if not is_modern(context):
+            # A session is one of a single request; what stays has no other name in the SDK.
+            self._connections.add(context.session._connection)  # noqa: SLF001 - see above
         if self._task is None:
             self._task = asyncio.ensure_future(self._watch(snapshot(self._runtime.entries())))
 
@@ -81,6 +82,6 @@ class Changes:
 
     async def _tell(self) -> None:
         await self._bus.publish(ToolsListChanged())
-        if self._session is not None:
+        for connection in list(self._connections):
             with suppress(OSError):
-                await self._session.send_tool_list_changed()
+                await connection.send_tool_list_changed()

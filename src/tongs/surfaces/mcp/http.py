@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import ip_address
 
 from tongs.core.annotations import TYPE_CHECKING, Any
@@ -114,8 +115,14 @@ def bind(address: Address) -> socket.socket:
 
 def application(server: Server[Any], options: HttpOptions) -> tuple[Any, Guard]:
     """What keeps the sessions, to be run around the other, which answers requests."""
+    from mcp.server.lowlevel import NotificationOptions
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+    if options.sessions:
+        # In each of them a client hears of changes, and is told so; the SDK takes no other word.
+        tells = NotificationOptions(tools_changed=True)
+        told = partial(server.create_initialization_options, tells)
+        server.create_initialization_options = told  # type: ignore[method-assign]
     manager = StreamableHTTPSessionManager(
         server,
         stateless=not options.sessions,

@@ -28,7 +28,7 @@ def make_server(runtime: Runtime, options: Options) -> Server[Any]:
     offers = Offers(runtime, options)
     kept = Resources(runtime, listed=options.one_client)
     asker = Asker(runtime, options)
-    changes = Changes(runtime, one_client=options.one_client)
+    changes = Changes(runtime)
 
     async def list_tools(context: Any, params: Any) -> Any:
         _first_page(params)

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCRequest
+from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from tongs.surfaces.mcp.wire import Incoming, Outgoing
 
@@ -102,3 +102,28 @@ def test_a_client_that_is_gone_is_told_to_the_sdk(pipe: tuple[int, int]) -> None
 
     with pytest.raises(anyio.BrokenResourceError):
         asyncio.run(main())
+
+
+def test_an_answer_that_was_given_is_not_given_again(pipe: tuple[int, int]) -> None:
+    reader, writer = pipe
+    given: dict[Any, Any] = {1: {"tools": []}, 2: {"tools": []}, 3: {}}
+
+    async def main() -> None:
+        outgoing = Outgoing(writer, given)
+        for number, result in (
+            (3, {}),
+            (1, {"tools": []}),
+            (2, {"tools": [{"name": "new"}]}),
+            (1, {}),
+        ):
+            message = JSONRPCResponse(jsonrpc="2.0", id=number, result=result)
+            await outgoing.send(SessionMessage(message))
+
+    asyncio.run(main())
+    heard = [json.loads(each) for each in os.read(reader, 65536).splitlines()]
+
+    # The second list is another one by now, so the client is told to ask again.
+    assert heard == [
+        {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"},
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
+    ]
