@@ -9,7 +9,6 @@ can answer it: what has to outlive a request lies in the state folder.
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import socket
 import time
@@ -152,7 +151,6 @@ def serve(
 
     async def serving() -> None:
         server = make_server(runtime, options)
-        gc.freeze()  # what is loaded now stays, and need not be looked through again and again
         try:
             await _answer(server, wanted, listening, ready)
         finally:

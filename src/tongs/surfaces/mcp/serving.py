@@ -65,7 +65,7 @@ def make_server(runtime: Runtime, options: Options) -> Server[Any]:
         get_tool_input_schema=offers.schema,
     )
     if not runtime.settings.telemetry:
-        # Spans that nobody wants take a tenth of the time of a call.
+        # Spans that nobody wants take their time in every call.
         server.middleware.clear()
     handlers: tuple[tuple[str, Any, Any], ...] = (
         ("tools/list", types.PaginatedRequestParams, list_tools),
