@@ -156,6 +156,19 @@ def test_a_cancelled_question_is_taken_back(place: Place, loop: Loop) -> None:
     talk.close()
 
 
+def test_a_call_that_waits_for_its_client_ends_with_it(place: Place, loop: Loop) -> None:
+    outer = "description: Outer\nsteps: [{name: one, tool: asks}]\ntags: [read]\n"
+    place.tool("outer", outer, scope="user")
+    talk = serve(loop, place, "--auto-approve", "outer")
+    assert talk.raw("outer", {}).result_type == "input_required"
+    assert len(json.loads(tongs(place, "approvals", "pending", "--json").stdout)) == 1
+
+    talk.close()
+
+    assert [end for end in ends_of(place, "outer") if "CANCELLED" in end]
+    assert tongs(place, "approvals", "pending", "--json").stdout.strip() == "[]"
+
+
 def test_a_client_that_fails_to_ask_is_no_approval(place: Place, loop: Loop) -> None:
     talk = serve(loop, place, era="legacy")
 

@@ -12,7 +12,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from tongs.core.annotations import Any
 from tongs.runtime import Runtime
 from tongs.runtime.watching import folders, snapshot
-from tongs.surfaces.mcp.asking import is_modern
+from tongs.surfaces.mcp.clients import is_modern
 
 # Milliseconds: how long changes are collected, and after which time somebody looks in any case:
 # what was trusted or accepted changes no file of a tool.
