@@ -85,7 +85,8 @@ class Tool:
     # Only what the definition itself sets; the rest follows the config.
     limits: Mapping[str, Any] = field(default_factory=dict)
     timeout: float | None = 60.0
-    requires_approval: bool | Callable[[Mapping[str, Any]], bool] = False
+    # None: nothing is said, so its level decides. False is believed of the program's own tools.
+    requires_approval: bool | Callable[[Mapping[str, Any]], bool] | None = None
     approval_reason: str = ""
     # Runs without asking where its walls stand. Only what comes with Tongs is believed this.
     automatic: bool | Callable[[Mapping[str, Any]], bool] = False
@@ -133,6 +134,11 @@ class Tool:
             if level in self.tags:
                 return level
         return Level.RUN
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a function of the program itself, which no file and no agent can define."""
+        return self.executor == "function" and self.execute is not None
 
     @property
     def qualified_name(self) -> str:

@@ -81,8 +81,9 @@ class BaseTool:
         return 60.0
 
     @_unless
-    def requires_approval(self) -> bool | Callable[[Mapping[str, Any]], bool]:
-        return False
+    def requires_approval(self) -> bool | Callable[[Mapping[str, Any]], bool] | None:
+        """True: every call is asked about; False: none is; by default its tags decide."""
+        return None
 
     @_unless
     def approval_reason(self) -> str:

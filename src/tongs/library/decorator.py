@@ -132,7 +132,7 @@ if TYPE_CHECKING:
         tags: Iterable[str] = (),
         permissions: Permissions | Mapping[str, Any] | None = None,
         timeout: float | None = 60.0,
-        requires_approval: bool | Callable[[Mapping[str, Any]], bool] = False,
+        requires_approval: bool | Callable[[Mapping[str, Any]], bool] | None = None,
         approval_reason: str = "",
         examples: Iterable[Mapping[str, Any]] = (),
         version: str = "",
