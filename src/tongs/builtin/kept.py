@@ -133,7 +133,7 @@ class OutputRead:
     ) -> dict[str, Any]:
         whole = await context.waiter.blocking(lambda: read(0, size))
         request = {"limit": _LINES, **arguments}
-        answer: dict[str, Any] = await ask(_PROGRAM, request, context, whole)
+        answer: dict[str, Any] = await ask(_PROGRAM, request, context, whole, expression="grep")
         if "refused" in answer:
             raise ToolError(ErrorCode.INVALID_ARGUMENTS, str(answer["refused"]))
         return answer
