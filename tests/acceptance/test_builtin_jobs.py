@@ -308,7 +308,7 @@ def test_closed_session_has_ended_its_jobs(runtime: Runtime) -> None:
     assert alive.ended(pids)
     late = runtime.call_sync("shell", command="echo x", background=True)
     assert late.error is not None
-    assert "this session is over" in late.error.message
+    assert "this runtime is closed" in late.error.message
     assert handle
 
 

@@ -263,6 +263,8 @@ class Runtime:
         return drive(self.run(call, door))
 
     async def run(self, call: ToolCall, door: Door) -> ToolResult:
+        if self._jobs.closed:
+            return self._refuse_after_close(call)
         if "background" in call.arguments or call.background:
             return await self._jobs.run(call, self._parts, door)
         return await run(call, self._parts, door)
@@ -344,6 +346,16 @@ class Runtime:
         """`close`, and the jobs have ended."""
         self.close()
         await self._jobs.aclose()
+
+    def _refuse_after_close(self, call: ToolCall) -> ToolResult:
+        error = ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"{call.name} was not run: this runtime is closed",
+            hint="call inside of `with Runtime.open() as rt:`, or open another one",
+        )
+        result = self.refuse(call, error)
+        self._jobs.close(self.audit.close)  # which the record of this opened again
+        return result
 
     def _shut(self) -> None:
         self.audit.close()
