@@ -210,6 +210,25 @@ class Runtime:
         """The tool of a file or folder, whatever answers to its name; raises ToolError."""
         return self._catalogue.linked(self._catalogue.at(path))
 
+    def who_answers(
+        self, approver: Approver | None = None, waiter: Waiter | None = None
+    ) -> Approver | None:
+        """Who is asked about a call: this one, else the runtime's, else whom the config names."""
+        approver = approver or self._approver
+        if approver is None:
+            if not self.settings.approvals.configured:
+                return None
+            from tongs.sandbox.waiting import LoopWaiter  # noqa: PLC0415 - needs asyncio
+
+            return self.approving.approver(waiter or LoopWaiter())
+
+        async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
+            from tongs.runtime.hearing import heard  # noqa: PLC0415 - most calls ask nobody
+
+            return await heard(approver, request)
+
+        return ask
+
     async def call(
         self,
         name: str,
@@ -229,7 +248,7 @@ class Runtime:
 
         call = replace(_request(name, arguments, kwargs, caller), background=background)
         waiter = LoopWaiter()
-        return await self.run(call, Door(waiter, self._who_answers(waiter, approver)))
+        return await self.run(call, Door(waiter, self.who_answers(approver, waiter)))
 
     def call_sync(
         self,
@@ -259,7 +278,7 @@ class Runtime:
         from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - calls only
 
         waiter = BlockingWaiter()
-        door = Door(waiter, self._who_answers(waiter, approver), observe, scope, timeout)
+        door = Door(waiter, self.who_answers(approver, waiter), observe, scope, timeout)
         return drive(self.run(call, door))
 
     async def run(self, call: ToolCall, door: Door) -> ToolResult:
@@ -377,19 +396,6 @@ class Runtime:
     def _jobs(self) -> SessionJobs:
         assert isinstance(self._parts.jobs, SessionJobs)
         return self._parts.jobs
-
-    def _who_answers(self, waiter: Waiter, approver: Approver | None) -> Approver | None:
-        approver = approver or self._approver
-        if approver is None:
-            configured = self.settings.approvals.configured
-            return self.approving.approver(waiter) if configured else None
-
-        async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
-            from tongs.runtime.hearing import heard  # noqa: PLC0415 - most calls ask nobody
-
-            return await heard(approver, request)
-
-        return ask
 
     def _any_tool(self) -> Offer:
         from tongs.runtime.offering import Offer  # noqa: PLC0415 - for models only

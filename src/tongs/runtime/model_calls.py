@@ -69,7 +69,7 @@ class ModelCalls:
                 continue
             from asyncio import gather  # noqa: PLC0415 - only where calls run side by side
 
-            one_at_a_time = _queued(self.approver)
+            one_at_a_time = _queued(self.runtime.who_answers(self.approver))
             results += await gather(*(self._one(*pair, one_at_a_time) for pair in together))
         return [Answered(*pair) for pair in zip(asked, results, strict=True)]
 
@@ -298,12 +298,10 @@ def _queued(approver: Approver | None) -> Approver | None:
         return None
     from asyncio import Lock  # noqa: PLC0415 - as above
 
-    from tongs.runtime.hearing import heard  # noqa: PLC0415 - as above
-
     lock = Lock()
 
     async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
         async with lock:
-            return await heard(approver, request)
+            return await approver(request)
 
     return ask
