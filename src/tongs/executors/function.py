@@ -11,6 +11,7 @@ from tongs.core.execution import Context, Executor, NoProcesses, World
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
+from tongs.executors.keeping import held
 from tongs.library.answers import error_of, result_of
 from tongs.library.calling import function_of
 from tongs.output import visible
@@ -48,7 +49,7 @@ class FunctionExecutor:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of a tool may raise anything
             result = ToolResult(error=error_of(error, tool.name))
         else:
-            result = result_of(answer)
+            result = held(result_of(answer), context)
         return result if stoppable else _unstopped(result, context)
 
 

@@ -178,6 +178,25 @@ def test_result_says_that_nothing_was_enforced(runtime: Runtime) -> None:
         assert {"network", "fs.read", "fs.write"} <= set(metadata["notEnforced"])
 
 
+@tool
+def much() -> str:
+    """Say a lot."""
+    return "".join(f"line {number}\n" for number in range(200_000))
+
+
+def test_large_output_is_cut_and_read_back_by_its_handle(project: Project) -> None:
+    runtime = project.runtime(auto_approve=["*"], tools=[much])
+
+    result = runtime.call_sync("much")
+    handle = result.metadata["outputHandle"]
+    last = runtime.call_sync("output_read", handle=handle, offset=-1)
+
+    assert len(result.output) == 1024 * 1024
+    assert result.value == much()
+    assert f"the whole is kept as {handle}" in result.warnings[0]
+    assert last.output == "line 199999\n"
+
+
 def test_call_is_recorded_and_denied_like_any_other(project: Project) -> None:
     runtime = project.runtime(tools=[thread], auto_deny=["thread"])
 
