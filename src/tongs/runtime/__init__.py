@@ -23,6 +23,7 @@ from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool, ToolLike
+from tongs.output import kept
 from tongs.pipeline import at_stake, run
 from tongs.policy.rules import Rule, RuleEngine, default_rules
 from tongs.registry import Entry, ToolRegistry
@@ -296,6 +297,12 @@ class Runtime:
             raise error
 
         return drive(run(call, replace(self._parts, find=find), Door(BlockingWaiter())))
+
+    def kept(self, result: ToolResult) -> str | None:
+        """The handle by which output_read reads the output of a result; None if it is lost."""
+        from tongs.template.values import utf8  # noqa: PLC0415 - large output only
+
+        return kept(utf8(result.output), 0, self._parts.spool, result.tool_call_id).handle
 
     def validate(
         self, call: ToolCall, scope: Scope = Scope.ANY, *, preview: bool = False

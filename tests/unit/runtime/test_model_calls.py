@@ -249,6 +249,23 @@ def test_model_sees_the_head_and_the_tail_of_much() -> None:
     assert "[… 100 characters are left out here; the whole is kept as h1 …]" in seen
 
 
+def test_model_reads_what_it_was_not_shown(project: Project) -> None:
+    @tool(tags=["read"])
+    def much() -> str:
+        """Say a lot."""
+        return "".join(f"line {number}\n" for number in range(50_000))
+
+    runtime = project.runtime(tools=[much], auto_approve=["tool:read"])
+    for (message,) in (
+        answered(runtime, chat(("much", {}))),
+        runtime.handle_openai_sync(chat(("much", {}))),
+    ):
+        handle = message["content"].partition("the whole is kept as ")[2].split()[0]
+        rest = {"handle": handle, "offset": 25_000, "limit": 1}
+        (page,) = answered(runtime, chat(("output_read", rest)))
+        assert page["content"] == "line 25000\n"
+
+
 def test_nothing_hidden_reaches_a_model() -> None:
     assert told(ToolResult(output="\x1b[2J\u200bhi", warnings=["w"])) == (
         "\\x1b[2J\\u200bhi\nwarning: w"
