@@ -81,7 +81,7 @@ class Status:
     async def run(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         if "job" not in arguments:
             every = [_told(job) for job in context.jobs.all()]
-            lines = "\n".join(map(_line, every)) or "no jobs in this session"
+            lines = "".join(map(_line, every)) or "no jobs in this session\n"
             return ToolResult(output=lines, value={"jobs": every})
         job = context.jobs.get(arguments["job"])
         if seconds := arguments.get("wait"):
@@ -187,7 +187,7 @@ def _line(told: Mapping[str, Any]) -> str:
         text += f"  exit code {told['exitCode']}"
     if told.get("error"):
         text += f"  {told['error']['code']}: {told['error']['message']}"
-    return text
+    return f"{text}\n"
 
 
 def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:

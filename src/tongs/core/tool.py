@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
 from tongs.core.annotations import Any, Protocol
@@ -143,6 +143,11 @@ class Tool:
     @property
     def qualified_name(self) -> str:
         return f"{self.origin.qualifier}:{self.name}"
+
+
+def as_tags(given: Iterable[str]) -> tuple[str, ...]:
+    """A text is one tag, not as many as it has letters."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 class ToolLike(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
 from tongs.core.result import ToolResult
-from tongs.core.tool import Tool
+from tongs.core.tool import Tool, as_tags
 from tongs.library.calling import called, permissions_of
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class BaseTool:
             description=self.description,
             input_schema=dict(self.parameters),
             output_schema=self.output_schema,
-            tags=tuple(self.tags),
+            tags=as_tags(self.tags),
             permissions=permissions_of(self.permissions),
             timeout=self.timeout,
             requires_approval=self.requires_approval,

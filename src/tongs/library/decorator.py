@@ -9,7 +9,7 @@ from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
-from tongs.core.tool import Tool
+from tongs.core.tool import Tool, as_tags
 from tongs.library.calling import called, permissions_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _tool_of(function: Any, options: dict[str, Any]) -> Tool:
         description=options.pop("description", "") or about,
         input_schema=schema,
         output_schema=options.pop("output_schema", None) or output,
-        tags=tuple(options.pop("tags", ())),
+        tags=as_tags(options.pop("tags", ())),
         permissions=permissions_of(options.pop("permissions", None)),
         examples=tuple(options.pop("examples", ())),
         execute=execute,

@@ -468,15 +468,18 @@ def _request(
 
 
 def working_directory(path: str | os.PathLike[str] | None = None) -> str:
-    """An absolute path, the current directory by default; ToolError if that is gone."""
+    """An absolute path, the current directory by default; ToolError if there is no such folder."""
     try:
-        return os.path.abspath(os.curdir if path is None else path)
+        whole = os.path.abspath(os.curdir if path is None else path)
     except FileNotFoundError:
         raise ToolError(
             ErrorCode.FILE_NOT_FOUND,
             "the working directory does not exist any more",
             hint="change to a folder that exists",
         ) from None
+    if path is not None and not os.path.isdir(whole):
+        raise ToolError(ErrorCode.FILE_NOT_FOUND, f"there is no folder {whole}")
+    return whole
 
 
 def _own_state(folder: str) -> None:

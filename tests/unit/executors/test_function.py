@@ -207,6 +207,18 @@ def test_call_is_recorded_and_denied_like_any_other(project: Project) -> None:
     assert "name=thread" in project.audit()
 
 
+def test_wrong_arguments_name_the_right_ones_and_no_command(runtime: Runtime) -> None:
+    error = runtime.call_sync("waiting", secnds=1).error
+
+    assert error is not None
+    assert error.hint == "waiting takes seconds"
+
+
+def test_runtime_of_a_folder_that_is_not_there_is_refused(project: Project) -> None:
+    with pytest.raises(ToolError, match="there is no folder"):
+        Runtime.open(project.root / "nowhere")
+
+
 def test_tool_without_a_function_says_so(project: Project) -> None:
     runtime = project.runtime(auto_approve=["*"], tools=[Tool("empty")])
 

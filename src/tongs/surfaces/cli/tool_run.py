@@ -215,7 +215,7 @@ def _show(invocation: Invocation, result: ToolResult, live: Live | None) -> None
     if invocation.options.dry_run and result.ok:
         _show_dry_run(invocation, result)
         return
-    if result.output and not (live and live.wrote_result):
+    if result.output and not _was_shown(result, live):
         console.data(result.output)
         if invocation.options.show_command and not result.output.endswith("\n"):
             console.data("\n")
@@ -224,6 +224,17 @@ def _show(invocation: Invocation, result: ToolResult, live: Live | None) -> None
         console.warn(warning)
     if result.error is not None:
         failure.show(console, result.error, stderr_shown=live is not None and live.streaming)
+
+
+def _was_shown(result: ToolResult, live: Live | None) -> bool:
+    """Whether all of the output was written while it came.
+
+    That of code has both streams in it: where it said nothing on stdout, stderr has all of it.
+    """
+    if live is None or live.wrote_result:
+        return live is not None
+    value = result.value if isinstance(result.value, dict) else {}
+    return live.streaming and "exitCode" in value and value.get("stdout") == ""
 
 
 def _show_dry_run(invocation: Invocation, result: ToolResult) -> None:
