@@ -217,7 +217,9 @@ def _show(invocation: Invocation, result: ToolResult, live: Live | None) -> None
         return
     if result.output and not _was_shown(result, live):
         console.data(result.output)
-        if invocation.options.show_command and not result.output.endswith("\n"):
+        # A terminal shows what follows on a line of its own; a file gets exactly the output.
+        on_line = console.out_is_terminal or invocation.options.show_command
+        if on_line and not result.output.endswith("\n"):
             console.data("\n")
     console.flush()
     for warning in result.warnings:
