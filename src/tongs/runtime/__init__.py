@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 
 from tongs.builtin import Builtins
 from tongs.config.environment import host_environment
-from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
@@ -16,7 +14,7 @@ from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision
 from tongs.core.driving import drive
-from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Event, Observer, Waiter, World
 from tongs.core.parts import Door, Parts
 from tongs.core.record import dataclass, replace
@@ -31,6 +29,7 @@ from tongs.runtime.approving import Approving
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
+from tongs.runtime.folders import own_state, working_directory
 from tongs.runtime.recording import audit_log
 from tongs.runtime.ruling import rules_of
 from tongs.runtime.session_jobs import SessionJobs
@@ -38,7 +37,6 @@ from tongs.runtime.settings_files import SettingsFiles
 from tongs.runtime.shapes import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
 from tongs.store.cache import DefinitionCache, code_stamp
-from tongs.store.files import private_folder
 from tongs.store.log import Log
 from tongs.store.trust import TrustStore
 
@@ -103,7 +101,7 @@ class Runtime:
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
-        _own_state(places.state)
+        own_state(places.state)
         log = Log(places.state, log_level)
         trust = TrustStore(places.state)
         files = SettingsFiles(places, trust, profile)
@@ -465,27 +463,3 @@ def _request(
         raise TypeError(f"the arguments are a mapping of names to values, not {given!r:.80}")
     who = caller or Caller(CallerKind.PROGRAM, "library")
     return ToolCall(os.urandom(6).hex(), name, given, who)
-
-
-def working_directory(path: str | os.PathLike[str] | None = None) -> str:
-    """An absolute path, the current directory by default; ToolError if there is no such folder."""
-    try:
-        whole = os.path.abspath(os.curdir if path is None else path)
-    except FileNotFoundError:
-        raise ToolError(
-            ErrorCode.FILE_NOT_FOUND,
-            "the working directory does not exist any more",
-            hint="change to a folder that exists",
-        ) from None
-    if path is not None and not os.path.isdir(whole):
-        raise ToolError(ErrorCode.FILE_NOT_FOUND, f"there is no folder {whole}")
-    return whole
-
-
-def _own_state(folder: str) -> None:
-    """Trust lives here, so it must be the person's own; where it cannot be made, calls will say."""
-    with suppress(OSError):
-        private_folder(folder)
-    if reason := why_not_own(folder):
-        hint = "move it away, or chown and chmod it; TONGS_HOME names another place"
-        raise DefinitionInvalid([Problem(folder, reason, rule="ownership", hint=hint)])
