@@ -345,7 +345,12 @@ def own_stdout() -> int:
 
 def leave(code: int) -> None:
     """End this process as an interpreter would, but without a wait for threads that still run."""
-    # What fails here can be told to nobody any more.
+    finish()
+    os._exit(code)
+
+
+def finish() -> None:
+    """What an interpreter does before it ends. What fails here can be told to nobody any more."""
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 - there is no public way
     for stream in _open_streams():
@@ -353,7 +358,6 @@ def leave(code: int) -> None:
             if not stream.closed and stream.writable():
                 stream.flush()
     _flush_streams()
-    os._exit(code)
 
 
 def main() -> None:

@@ -13,6 +13,9 @@ One child is always forked ahead. It takes the next request from the line itself
 gone, so nothing that happens in memory reaches another request. What it leaves on the disk of its
 own world is removed, and where that is not possible, or a process is left, the template ends: the
 supervisor then ends everything else. One that cannot be forked answers a single request itself.
+
+A request has ended when nothing of it can run any more, as the kernel says. To free the memory of
+its process takes the kernel longer than most requests take, and nobody waits for that.
 """
 
 from __future__ import annotations
@@ -51,6 +54,9 @@ _LARGEST = 16 * 1024
 _MOST_READ = 2000
 _ALL = 0x40000000  # __WALL: also children of a clone that sends no signal
 
+# How often a child that says farewell is looked at: it is about to end, and takes a moment to.
+_LOOKS = 20
+_PF_EXITING = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _LANDLOCK_CREATE_RULESET = 444
 _LANDLOCK_RESTRICT_SELF = 446
@@ -166,20 +172,29 @@ class Template:
 
     def _serve_next(self) -> bool:
         """One request, from the fork to the end; whether there can be another."""
+        hears, says = os.pipe()
+        os.set_blocking(says, False)
         child = os.fork()
         if child == 0:
             try:
-                self._answer()
+                os.close(hears)
+                self._answer(says)
             finally:
                 os._exit(_UNUSED)
+        os.close(says)
+        code = _farewell(child, hears)
+        if code is not None:
+            self._line.say(ENDED, b"%d" % (code << 8))
         status = os.waitpid(child, _ALL)[1]
+        os.close(hears)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (_UNUSED, _UNCONFINED):
             return False
         left = _is_something_left()
-        self._line.say(LEFT if left else ENDED, b"%d" % status)
+        if code is None:
+            self._line.say(LEFT if left else ENDED, b"%d" % status)
         return not left and self._world.restored()
 
-    def _answer(self) -> None:
+    def _answer(self, says: int) -> None:
         os.setsid()
         try:
             self._confine()
@@ -202,7 +217,10 @@ class Template:
         os.dup2(stderr, 2)
         os.close(stderr)
         os.close(stdin)
-        self._program.leave(self._runner.answer(request, out))
+        ours = os.fstat(says)
+        code = self._runner.answer(request, out)
+        self._program.finish()
+        _depart(code, says, ours)
 
     def _confine(self) -> None:
         """What keeps a request from the template and so from those that come after it.
@@ -374,6 +392,60 @@ def _loaded(path: str) -> Any:
     return made
 
 
+def _depart(code: int, says: int, ours: os.stat_result) -> NoReturn:
+    """End this process, and say so before: the kernel takes long to free its memory.
+
+    Whatever it holds, such as the lock of a file, is let go before that, too. Not while another
+    thread runs, which could open something else in its place.
+    """
+    try:
+        # One link per thread, and the folder's own two. The tool may have closed what is ours.
+        alone = os.stat("/proc/self/task").st_nlink == 3
+        if alone and os.path.samestat(os.fstat(says), ours):
+            os.closerange(0, says)
+            os.closerange(says + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+            os.write(says, bytes((code,)))
+    finally:
+        os._exit(code)  # whatever the tool has made of the descriptor
+
+
+def _farewell(child: int, hears: int) -> int | None:
+    """The exit code of a child that can do nothing more; None of one that is to be waited for.
+
+    Its own word is only believed as to the code, which is its own to choose.
+    """
+    try:
+        ends = os.pidfd_open(child)
+    except (AttributeError, OSError):
+        return None  # before Python 3.9
+    poller = select.poll()
+    poller.register(hears, select.POLLIN)
+    poller.register(ends, select.POLLIN)
+    ready = [descriptor for descriptor, _ in poller.poll()]
+    os.close(ends)
+    said = os.read(hears, 1) if hears in ready else b""
+    try:
+        return said[0] if said and _is_through(child) else None
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _is_through(child: int) -> bool:
+    """Whether the kernel says that no instruction of the child, or of another, will ever run."""
+    for _ in range(_LOOKS):
+        facts = _text(f"/proc/{child}/stat").rpartition(")")[2].split()
+        if int(facts[6]) & _PF_EXITING:
+            break
+    else:
+        return False
+    # Its children become ours when it is gone, so those of the child are asked for first.
+    return (
+        (int(facts[1]), int(facts[17])) == (os.getpid(), 1)
+        and not _text(f"/proc/{child}/task/{child}/children")
+        and _text(f"/proc/self/task/{os.getpid()}/children").split() == [str(child)]
+    )
+
+
 def _is_something_left() -> bool:
     """Whether a child is alive; those that have ended are forgotten."""
     while True:
@@ -412,8 +484,8 @@ def _seed_anew() -> None:
 
 
 def _text(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read()
+    with open(path, "rb", buffering=0) as file:
+        return file.read().decode("utf-8", "replace")
 
 
 def _lines(path: str) -> list[str]:
