@@ -28,6 +28,7 @@ SHARED = {
     "http_response",
     "http_sender",
     "python_runner",
+    "keeping",
     "timing",
 }
 
