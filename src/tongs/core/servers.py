@@ -6,15 +6,31 @@ what it may do is said in the config, and held by the walls around its process.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from tongs.core.annotations import Any
+from tongs.core.digest import digest_of
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.scope import Scope
 
 # Between the name of a server and that of its tool, where both are one name.
 SEPARATOR = "__"
+
+# What of a tool's definition is pinned: all that a model or a person decides by.
+DEFINED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+
+
+def definition_of(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What counts of a tool as a server tells it. Icons, `_meta` and unknown members do not."""
+    return {key: told[key] for key in DEFINED if told.get(key) is not None}
+
+
+def definition_digest(definition: Mapping[str, Any]) -> str:
+    """The hash of a definition, whatever the order of its members; as `ServerTool.digest`."""
+    counted = definition_of(definition)
+    return digest_of(json.dumps(counted, sort_keys=True, separators=(",", ":")).encode())
 
 
 @dataclass(frozen=True, slots=True)
