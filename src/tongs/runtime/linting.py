@@ -15,6 +15,7 @@ from tongs.config.environment import host_environment
 from tongs.config.named import CONFIGS, ENDINGS, PROFILES
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
+from tongs.config.servers import FOLDER
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.record import dataclass
 from tongs.core.scope import SEARCH_ORDER, Scope
@@ -23,6 +24,7 @@ from tongs.runtime import Runtime
 from tongs.runtime.lint_files import (
     CONFIG,
     CONFIG_FILE,
+    SERVER,
     SETTINGS,
     Found,
     Linter,
@@ -150,6 +152,8 @@ def _named(path: str) -> Entry:
         return Entry(CONFIG_FILE, path=path, format=CONFIG)
     if os.path.basename(folder) in (CONFIGS, PROFILES) and name.endswith(ENDINGS):
         return named_entry(path)
+    if os.path.basename(folder) == FOLDER and name.endswith(ENDINGS):
+        return named_entry(path, shape=SERVER)
     if name in MANIFESTS and os.path.basename(folder) != "tools":
         return Entry(os.path.basename(folder), path=path, format=MANIFEST)
     shape = shape_at(path)

@@ -59,7 +59,9 @@ def authority(places: Places) -> tuple[str, ...]:
     found = dict.fromkeys((places.user_folder, places.global_folder))
     for folder in tuple(found):
         found[os.path.realpath(os.path.join(folder, "config.yml"))] = None
-        for inside in (os.path.join(folder, name) for name in ("tools", "configs", "profiles")):
+        for inside in (
+            os.path.join(folder, name) for name in ("tools", "configs", "profiles", "mcp")
+        ):
             found[os.path.realpath(inside)] = None
             with suppress(OSError), os.scandir(inside) as entries:
                 linked = [entry.path for entry in entries if entry.is_symlink()]
