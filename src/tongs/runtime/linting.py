@@ -74,7 +74,7 @@ def linter_of(runtime: Runtime) -> Linter:
 def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
     """Every definition that a call at this place could find, and every config file."""
     linter = linter_of(runtime)
-    found = [linter.look(entry) for entry in runtime.entries()]
+    found = [linter.look(entry) for entry in runtime.entries() if not entry.served]
     for item in found:
         item.problems += _place(item.entry)
     found += _unlisted(runtime, scope)
@@ -104,7 +104,7 @@ def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
     linter = linter_of(runtime)
     entries = runtime.entries()
     known = frozenset(entry.name for entry in entries)
-    by_path = {os.path.realpath(entry.path): entry for entry in entries}
+    by_path = {os.path.realpath(e.path): e for e in entries if not e.served}
     problems: list[Problem] = []
     looked: dict[str, Found] = {}
     by_hand = {os.path.abspath(path) for path in paths}

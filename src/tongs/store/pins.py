@@ -203,11 +203,11 @@ def _server_data(pinned: Pinned) -> dict[str, Any]:
 def _server_from(data: Any) -> Pinned | None:
     if not isinstance(data, dict) or not isinstance(data.get("tools"), dict):
         return None
-    texts = [data.get(name) for name in Pinned.__slots__ if name != "tools"]
-    if not all(isinstance(text, str) for text in texts):
+    texts: dict[str, Any] = {n: data.get(n) for n in Pinned.__slots__ if n != "tools"}
+    if not all(isinstance(text, str) for text in texts.values()):
         return None
     pins = {name: _pin_from(name, each) for name, each in data["tools"].items()}
-    return Pinned(*texts, {name: pin for name, pin in pins.items() if pin is not None})
+    return Pinned(**texts, tools={name: pin for name, pin in pins.items() if pin is not None})
 
 
 def _pin_from(name: str, data: Any) -> Pin | None:

@@ -88,7 +88,8 @@ def config_files(runtime: Runtime) -> list[str]:
 
 def _accept_project(invocation: Invocation) -> int:
     runtime = invocation.runtime
-    found = [e for e in runtime.entries(Scope.LOCAL) if not e.trust.holds and not e.broken]
+    held = [e for e in runtime.entries(Scope.LOCAL) if not e.trust.holds and not e.broken]
+    found = [entry for entry in held if not entry.served]
     todo = [entry for entry in found if entry.trust is not Trust.REVIEW]
     created = [entry.name for entry in found if entry.trust is Trust.REVIEW]
     waiting = [path for path in config_files(runtime) if _config_state(runtime, path) is not None]
