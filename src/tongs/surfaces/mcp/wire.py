@@ -1,0 +1,151 @@
+"""Standard input and output as the streams that the SDK reads and writes.
+
+The SDK's own need a thread for every line, and one that waits for input cannot be ended. Here the
+event loop waits, and a thread is needed only for what does not fit into the pipe at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import sys
+from types import TracebackType
+
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from tongs.core.annotations import Any
+
+_PIECE = 64 * 1024
+# No message is larger; a client that goes on and on would fill the memory.
+_LONGEST = 64 * 1024 * 1024
+
+
+class Wire:
+    """The two descriptors, taken away from everything else in this process.
+
+    What is printed by mistake goes to stderr, and what reads finds nothing.
+    """
+
+    def __init__(self) -> None:
+        sys.stdout.flush()
+        self.reader, self.writer = (os.dup(number) for number in (0, 1))
+        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)
+
+
+class _Stream:
+    async def aclose(self) -> None:
+        """The descriptors are those of the process."""
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+class Incoming(_Stream):
+    """A message per line; what is none comes as an exception, as the SDK wants it."""
+
+    def __init__(self, descriptor: int, begun: bytes = b"") -> None:
+        self._descriptor = descriptor
+        # What was read before.
+        self._rest = bytearray(begun)
+        self._looked = 0
+
+    def __aiter__(self) -> Incoming:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        while True:
+            line = await self._line()
+            if line is None:
+                raise StopAsyncIteration
+            if line.strip():
+                break
+        try:
+            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        except ValueError as error:
+            return error
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+    async def _line(self) -> bytes | None:
+        """None at the end. A line without its end is none: nobody knows what is missing."""
+        while (end := self._rest.find(b"\n", self._looked)) < 0:
+            self._looked = len(self._rest)
+            await _readable(self._descriptor)
+            try:
+                piece = os.read(self._descriptor, _PIECE)
+            except OSError:
+                return None  # the terminal or socket behind it is gone
+            if not piece or len(self._rest) > _LONGEST:
+                return None
+            self._rest += piece
+        line = bytes(self._rest[:end])
+        del self._rest[: end + 1]
+        self._looked = 0
+        return line
+
+
+class Outgoing(_Stream):
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._turn = asyncio.Lock()
+
+    async def send(self, item: SessionMessage) -> None:
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        data = text.encode("utf-8", "replace") + b"\n"
+        async with self._turn:
+            try:
+                if len(data) <= select.PIPE_BUF and _is_writable(self._descriptor):
+                    os.write(self._descriptor, data)
+                else:
+                    await anyio.to_thread.run_sync(_write, self._descriptor, data)
+            except OSError:
+                raise anyio.BrokenResourceError from None
+
+
+async def _readable(descriptor: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    try:
+        loop.add_reader(descriptor, _finish, ready)
+    except PermissionError:
+        return  # a file, which never lets anybody wait
+    try:
+        await ready
+    finally:
+        loop.remove_reader(descriptor)
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _is_writable(descriptor: int) -> bool:
+    """Whether as much as a pipe takes at once can be written without waiting."""
+    poller = select.poll()
+    poller.register(descriptor, select.POLLOUT)
+    return bool(poller.poll(0))
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
