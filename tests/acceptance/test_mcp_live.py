@@ -290,6 +290,21 @@ class TestFilters:
         assert text(allowed) == "hi\n"
         assert [each.structured_content["error"]["code"] for each in denied] == ["DENIED", "DENIED"]
 
+    def test_the_names_of_the_seed_are_there_for_who_wants_them(
+        self, place: Place, loop: Loop
+    ) -> None:
+        (place.user / "config.yml").write_text("mcp: {aliases: glee}\n")
+        talk = serve(loop, place, "--auto-approve", "asks")
+
+        listed = set(talk.tools())
+        called = talk.call("glee_tool", name="asks", params={})
+        found = talk.call("glee_tools_list").structured_content["tools"]
+        talk.close()
+
+        assert {"glee_tool", "glee_tool_create", "glee_tools_list"} <= listed
+        assert text(called) == "hi\n"
+        assert {"name": "steps", "description": "Has steps"} in found
+
     def test_a_tool_to_offer_that_does_not_exist_is_said_at_once(self, place: Place) -> None:
         done = tongs(place, "mcp", "serve", "--tools", "stepz")
 

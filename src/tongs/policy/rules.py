@@ -88,6 +88,8 @@ class TrustRule:
                 code=ErrorCode.UNTRUSTED,
                 blocked_by=BlockedBy.TRUST,
             )
+        if tool.executor == "mcp":
+            return _held_back(tool)
         changed = tool.trust is Trust.CHANGED
         return Verdict(
             Decision.DENY,
@@ -99,6 +101,20 @@ class TrustRule:
             code=ErrorCode.UNTRUSTED,
             blocked_by=BlockedBy.TRUST,
         )
+
+
+def _held_back(tool: Tool) -> Verdict:
+    """A server may not make another tool of what a person has accepted."""
+    server, known = tool.plan.server.name, tool.origin.digest
+    what = "describes it otherwise than when it was accepted" if known else "has it only since then"
+    return Verdict(
+        Decision.DENY,
+        "trust",
+        f"the MCP server {server} {what}",
+        hint=f"a person can read the difference and accept it: tongs mcp pin {server}",
+        code=ErrorCode.UNTRUSTED,
+        blocked_by=BlockedBy.TRUST,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ RESERVED = frozenset(
 )
 
 
+# The format of what MCP servers offer: such a tool lies in no file.
+SERVED = "mcp"
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What is known of a definition without running it; `problems` make it unusable."""
@@ -51,6 +55,11 @@ class Entry:
     @property
     def broken(self) -> bool:
         return bool(self.problems)
+
+    @property
+    def served(self) -> bool:
+        """Whether a server has it, so that there is no file to look at."""
+        return self.format == SERVED
 
 
 def find(entries: Sequence[Entry], name: str, scope: Scope) -> Entry:

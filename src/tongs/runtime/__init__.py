@@ -30,6 +30,7 @@ from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
 from tongs.runtime.folders import own_state, working_directory
+from tongs.runtime.later import Served, offering_of, registry_of
 from tongs.runtime.recording import audit_log
 from tongs.runtime.ruling import rules_of
 from tongs.runtime.session_jobs import SessionJobs
@@ -43,11 +44,13 @@ from tongs.store.trust import TrustStore
 if TYPE_CHECKING:
     from tongs.audit.log import AuditLog
     from tongs.builtin.workspace import Workspace
+    from tongs.core.servers import Servers
     from tongs.runtime.approvals import ApprovalDesk
     from tongs.runtime.creating import Created
     from tongs.runtime.holding import Held
     from tongs.runtime.offering import Offer, Offering
     from tongs.runtime.requirements import Lack
+    from tongs.runtime.servers import ServerTools
 
 
 def _ignore(event: Event) -> None:
@@ -73,6 +76,7 @@ class Runtime:
     _approver: Approver | None
     # Made when a model is first offered something.
     _offering: Callable[[], Offering]
+    _served: Served
 
     @staticmethod
     def open(  # noqa: PLR0913 - keywords, each with a default
@@ -108,14 +112,14 @@ class Runtime:
         files = SettingsFiles(places, trust, profile)
         settings = files.load()
         cache, shapes = _readers(places, files, default_shell(settings, host), use_cache=use_cache)
+        served = Served(settings, places, files)
         catalogue = Catalogue(
             *(places, trust, cache, shapes, Builtins(settings)),
             custom_tools=settings.custom_tools,
             loaded=[os.fspath(item) for item in load_tools],
+            served=served,
         )
-        registry = ToolRegistry(catalogue.find)
-        for tool in tools:
-            registry.register(tool)
+        registry = registry_of(catalogue, tools)
         audit = audit_log(places, settings, log)
         asking = Approving(places, settings, host, Documents(cache).data)
         wiring = Wiring(places, settings, host, registry, log, secrets)
@@ -124,7 +128,7 @@ class Runtime:
         selected, stands = _selected(settings, auto_approve, auto_deny), wiring.stands(sandbox)
         engine = default_rules(*selected, asking.rules, later=own, stands=stands)
         wiring.ask(shapes, cache, sandbox, catalogue.trust_of)
-        offering = _offering(registry, catalogue, settings.custom_tools.prefix)
+        offering = offering_of(registry, catalogue, settings.custom_tools.prefix)
         parts = replace(
             asking.added_to(wiring.parts(engine.decide, sandbox, audit)),
             confirm=catalogue.confirm,
@@ -134,12 +138,22 @@ class Runtime:
         )
         definitions = Definitions(places, catalogue, trust, audit)
         opened = (places, settings, registry, definitions, files, audit, log, asking, engine)
-        return Runtime(*opened, parts, catalogue, approver, offering)
+        return Runtime(*opened, parts, catalogue, approver, offering, served)
 
     @property
     def approvals(self) -> ApprovalDesk:
         """What waits for an answer, and what the person decided once."""
         return self.approving.desk
+
+    @property
+    def server_tools(self) -> ServerTools:
+        """What is known of the tools of MCP servers; starts none."""
+        return self._served()
+
+    @property
+    def servers(self) -> Servers:
+        """The MCP servers: what they offer, and how they are."""
+        return self._parts.servers
 
     def register(self, tool: Tool | ToolLike) -> Tool:
         """Add a tool of the program itself: a Tool, a BaseTool or a function with `@tool`.
@@ -403,6 +417,7 @@ class Runtime:
         return result
 
     def _shut(self) -> None:
+        self._parts.servers.close()
         self.audit.close()
         self._parts.sandbox.close()
 
@@ -451,24 +466,17 @@ def _readers(
     return cache, Shapes(Documents(cache), platform(), shell, files)
 
 
-def _offering(registry: ToolRegistry, catalogue: Catalogue, prefix: str) -> Callable[[], Offering]:
-    made: list[Offering] = []
-
-    def get() -> Offering:
-        from tongs.runtime.offering import Offering  # noqa: PLC0415 - for models only
-
-        if not made:
-            made.append(Offering(registry, catalogue, prefix))
-        return made[0]
-
-    return get
-
-
 def _selected(
     settings: Settings, approve: Iterable[str], deny: Iterable[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is approved and what is denied, by the config and by the program."""
-    return (*settings.auto_approve, *approve), (*settings.auto_deny, *deny)
+    unasked = (
+        f"mcp:{server.name}__{name}"
+        for server in settings.mcp.servers.values()
+        for name, terms in server.tools.items()
+        if terms.approval is False
+    )
+    return (*settings.auto_approve, *unasked, *approve), (*settings.auto_deny, *deny)
 
 
 def _request(
