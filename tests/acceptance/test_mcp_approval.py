@@ -402,6 +402,38 @@ class TestHostileRetries:
 
         assert error_code(result) == "APPROVAL_DENIED"
 
+    def test_a_mark_is_worth_nothing_where_clients_are_not_asked(
+        self, modern: Talk, shared: Place, loop: Loop
+    ) -> None:
+        mark = mark_of(modern, STAGE="live").request_state
+        strict = serve(loop, shared, "--approvals", "queue")
+
+        result = strict.raw(
+            "deploy", {"STAGE": "live"}, input_responses=ALLOWED, request_state=mark
+        )
+        strict.close()
+
+        assert error_code(result) == "APPROVAL_DENIED"
+        assert "clients are not asked here" in text(result)
+
+    def test_a_call_that_has_begun_is_found_by_an_answer_from_elsewhere(
+        self, modern: Talk, shared: Place
+    ) -> None:
+        first = modern.raw("outer", {})
+        assert isinstance(first, types.InputRequiredResult)
+        (number,) = [
+            each["id"]
+            for each in json.loads(tongs(shared, "approvals", "pending", "--json").stdout)
+            if each["request"]["caller"]["name"] == "outer"
+        ]
+        assert tongs(shared, "approvals", "approve", number).code == 0
+
+        done = modern.raw(
+            "outer", {}, input_responses=said(decision="deny"), request_state=first.request_state
+        )
+
+        assert text(done).startswith("deployed to test 1\n")
+
     def test_a_call_that_has_begun_goes_on_once_and_only_for_itself(
         self, modern: Talk, shared: Place
     ) -> None:

@@ -156,6 +156,19 @@ def test_a_cancelled_question_is_taken_back(place: Place, loop: Loop) -> None:
     talk.close()
 
 
+def test_a_call_that_waits_for_its_client_ends_with_it(place: Place, loop: Loop) -> None:
+    outer = "description: Outer\nsteps: [{name: one, tool: asks}]\ntags: [read]\n"
+    place.tool("outer", outer, scope="user")
+    talk = serve(loop, place, "--auto-approve", "outer")
+    assert talk.raw("outer", {}).result_type == "input_required"
+    assert len(json.loads(tongs(place, "approvals", "pending", "--json").stdout)) == 1
+
+    talk.close()
+
+    assert [end for end in ends_of(place, "outer") if "CANCELLED" in end]
+    assert tongs(place, "approvals", "pending", "--json").stdout.strip() == "[]"
+
+
 def test_a_client_that_fails_to_ask_is_no_approval(place: Place, loop: Loop) -> None:
     talk = serve(loop, place, era="legacy")
 
@@ -276,6 +289,21 @@ class TestFilters:
 
         assert text(allowed) == "hi\n"
         assert [each.structured_content["error"]["code"] for each in denied] == ["DENIED", "DENIED"]
+
+    def test_the_names_of_the_seed_are_there_for_who_wants_them(
+        self, place: Place, loop: Loop
+    ) -> None:
+        (place.user / "config.yml").write_text("mcp: {aliases: glee}\n")
+        talk = serve(loop, place, "--auto-approve", "asks")
+
+        listed = set(talk.tools())
+        called = talk.call("glee_tool", name="asks", params={})
+        found = talk.call("glee_tools_list").structured_content["tools"]
+        talk.close()
+
+        assert {"glee_tool", "glee_tool_create", "glee_tools_list"} <= listed
+        assert text(called) == "hi\n"
+        assert {"name": "steps", "description": "Has steps"} in found
 
     def test_a_tool_to_offer_that_does_not_exist_is_said_at_once(self, place: Place) -> None:
         done = tongs(place, "mcp", "serve", "--tools", "stepz")

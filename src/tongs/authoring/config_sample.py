@@ -92,6 +92,27 @@ SAMPLE = """\
   # (with a url).
 #  search: {provider: brave, key: BRAVE_API_KEY}
 
+# MCP servers: programs that run behind walls, or addresses. Their tools are called NAME__TOOL.
+# `tongs mcp add` writes an entry and shows what it grants.
+#mcp:
+#  servers:
+#    git:
+#      command: [uvx, mcp-server-git]
+      # Without a word here it reads the project and reaches nobody.
+#      permissions: {network: false, fs: {read: ["."], write: [".git"]}}
+      # env:NAME stands for a value kept elsewhere.
+#      env: {TOKEN: env:GH_TOKEN}
+#      timeout: 60s
+#      start_timeout: 30s
+#      idle: 5m
+      # What its walls let it do decides what it counts as; you may say otherwise.
+#      tools: {git_status: {tags: [read], approval: false}, git_reset: {enabled: false}}
+#    docs:
+#      url: https://mcp.example.org/mcp
+#      headers: {Authorization: env:DOCS_TOKEN}
+  # `tongs mcp serve` also offers the names that Glee gives its own tools.
+#  aliases: glee
+
 # Programs that run scripts.
 #interpreters: {default_shell: bash, python: python3}
 

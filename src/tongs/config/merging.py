@@ -10,6 +10,7 @@ from tongs.config.settings import (
     AuditSettings,
     Ceiling,
     CustomTools,
+    Mcp,
     Reference,
     Search,
     Settings,
@@ -45,7 +46,7 @@ _LOOSENING: tuple[PathTuple, ...] = (
 
 def merged_settings(voices: Voices) -> Settings:
     """The sum of all that speak."""
-    merger = Merger()
+    merger = Merger(voices.named.places.project)
     for voice in voices.all:
         merger.hear(voice)
     settings = merger.settings()
@@ -59,19 +60,20 @@ def merged_settings(voices: Voices) -> Settings:
 class Merger:
     """Collects files in order, the weakest voice first; `settings` is the sum of all so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, project: str | None = None) -> None:
         self._settings = Settings()
+        self._project = project
 
     def settings(self) -> Settings:
         return self._settings
 
     def hear(self, voice: Voice) -> None:
         if voice.trusted:
-            self.grant(voice.settings, weaken=voice.scope is not Scope.LOCAL)
+            self.grant(voice.settings, voice.scope, weaken=voice.scope is not Scope.LOCAL)
         else:
             self.tighten(voice.settings)
 
-    def grant(self, document: Document, *, weaken: bool = True) -> None:
+    def grant(self, document: Document, scope: Scope = Scope.USER, *, weaken: bool = True) -> None:
         """Take everything a checked document says; without `weaken` all but weaker enforcement."""
         self._add_rules(document, trusted=True)
         data, before = document.data, self._settings
@@ -89,6 +91,7 @@ class Merger:
             telemetry=bool(data.get("telemetry", before.telemetry)),
             secrets={**before.secrets, **_references(document)},
             web=_web(before.web, data.get("web") or {}),
+            mcp=_mcp(before.mcp, document, scope, self._project),
             tools={
                 **before.tools,
                 **{
@@ -316,6 +319,19 @@ def _web(before: Web, written: Mapping[str, Any]) -> Web:
     return Web(
         allow=_joined(before.allow, written.get("allow")),
         search=Search(**search) if search else before.search,
+    )
+
+
+def _mcp(before: Mcp, document: Document, scope: Scope, project: str | None) -> Mcp:
+    """A file that names a server says all of it: nothing of another file gets into its program."""
+    written = document.data.get("mcp")
+    if not written:
+        return before
+    from tongs.config.servers import servers_of  # noqa: PLC0415 - few people have servers
+
+    return Mcp(
+        servers={**before.servers, **servers_of(document, scope, project)},
+        aliases=written.get("aliases", before.aliases),
     )
 
 

@@ -10,11 +10,14 @@ import os
 from collections.abc import Callable, Mapping
 
 from tongs.config.places import Places
-from tongs.core.annotations import Any, TypeAlias
+from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
 from tongs.core.errors import Problem
 from tongs.core.permissions import Bound, Grants, Limits, Permissions, shorter
 from tongs.core.record import dataclass, field
 from tongs.schema.document import Document, PathTuple
+
+if TYPE_CHECKING:
+    from tongs.core.servers import ServerSpec
 
 Parse: TypeAlias = Callable[[str], Document]
 Trusted: TypeAlias = bool | Callable[[Document], bool]
@@ -134,6 +137,15 @@ class Web:
 
 
 @dataclass(frozen=True, slots=True)
+class Mcp:
+    """`mcp`: servers whose tools are offered, and other names for what Tongs serves itself."""
+
+    servers: Mapping[str, ServerSpec] = field(default_factory=dict)
+    # As `glee`; empty: none.
+    aliases: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     interpreters: Mapping[str, str] = field(default_factory=dict)
     auto_approve: tuple[str, ...] = ()
@@ -147,6 +159,7 @@ class Settings:
     custom_tools: CustomTools = field(default_factory=CustomTools)
     approvals: Approvals = field(default_factory=Approvals)
     web: Web = field(default_factory=Web)
+    mcp: Mcp = field(default_factory=Mcp)
     ceilings: tuple[Ceiling, ...] = ()
     rules: tuple[WrittenRule, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)

@@ -15,9 +15,12 @@ from tongs.core.permissions import Limits, Permissions, covered
 from tongs.core.record import dataclass, field
 
 if TYPE_CHECKING:
+    from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
     from tongs.core.call import ToolCall
+    from tongs.core.errors import ToolError
     from tongs.core.files import Files, KeptOutput
     from tongs.core.result import ToolResult
+    from tongs.core.servers import Servers
     from tongs.core.tool import Tool
 
 T = TypeVar("T")
@@ -168,19 +171,34 @@ class StepEnded:
     duration: float
 
 
-Event: TypeAlias = OutputArrived | StepStarted | StepEnded
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """How far a call is, in its own measure; `total` is None where nobody knows."""
+
+    done: float
+    total: float | None = None
+    message: str = ""
+
+
+Event: TypeAlias = OutputArrived | StepStarted | StepEnded | Progressed
 Observer: TypeAlias = Callable[[Event], None]
 
 
 class Waiter(Protocol):
     """The one way to wait. Descriptors are paired with `select.POLLIN` / `select.POLLOUT`."""
 
+    # Whether `blocking` can stop waiting for work, which then goes on alone.
+    leaves_work: bool
+
     async def ready(
         self, watched: Sequence[tuple[int, int]], timeout: float | None
     ) -> Sequence[tuple[int, int]]: ...
 
-    async def blocking(self, work: Callable[[], T]) -> T:
-        """Run work that blocks (asking a person) without stopping anybody else."""
+    async def blocking(self, work: Callable[[], T], timeout: float | None = None) -> T:
+        """Run work that blocks (asking a person) without stopping anybody else.
+
+        TimeoutError after `timeout` seconds, where it leaves work.
+        """
 
     async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
         """What somebody else's coroutine answers, which may need an event loop; TimeoutError."""
@@ -233,6 +251,38 @@ class SpoolOpener(Protocol):
         """`used` is what earlier writers of the same call have kept, since a call has one limit."""
 
 
+class Link(Protocol):
+    """A program that stays, with its standard streams as descriptors that do not block.
+
+    They are read and written by whoever has it, and closed by it. `control` becomes readable when
+    there is something to hear from `ended`.
+    """
+
+    @property
+    def stdin(self) -> int: ...
+
+    @property
+    def stdout(self) -> int: ...
+
+    @property
+    def stderr(self) -> int: ...
+
+    @property
+    def control(self) -> int: ...
+
+    def ended(self) -> ToolError | None:
+        """None while it runs, then why it is over. Nothing of its tree is alive from then on."""
+
+    def close_stdin(self) -> None:
+        """The polite way to ask it to end; again is no error."""
+
+    def kill(self) -> None:
+        """Order the end of its whole tree; `ended` tells when that is done."""
+
+    def close(self) -> None:
+        """Let go of it. What still runs of its tree ends with its session."""
+
+
 class Session(Protocol):
     """The world of one call."""
 
@@ -263,6 +313,9 @@ class Session(Protocol):
     async def serve(self, service: Service, observe: Observer) -> Completed | None:
         """Have it answered by a process that stays; None where there is none, and nothing ran."""
 
+    async def start(self, command: Command) -> Link:
+        """Start a program that stays until it is ended, at the latest with the session."""
+
     def close(self) -> None: ...
 
 
@@ -277,6 +330,10 @@ class NoProcesses:
         self.enforced = walls
         self.not_enforced = lacks
 
+    def lacks(self, name: str) -> None:
+        """One thing more that turns out not to be held."""
+        self.not_enforced = (*self.not_enforced, name)
+
     def write(self, name: str, data: bytes) -> str:
         raise RuntimeError(f"{name}: this call has no folder of its own")
 
@@ -285,6 +342,9 @@ class NoProcesses:
 
     async def serve(self, service: Service, observe: Observer) -> Completed | None:
         raise RuntimeError(f"{service.argv[0]}: this call starts no process")
+
+    async def start(self, command: Command) -> Link:
+        raise RuntimeError(f"{command.argv[0]}: this call starts no process")
 
     def close(self) -> None:
         pass
@@ -295,6 +355,9 @@ class Sandbox(Protocol):
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
         """What a call under this policy would be trusted with, for whoever approves it."""
+
+    def expect_threads(self) -> None:
+        """This process will not have one thread only: from here on none is to be forked here."""
 
     def close(self) -> None:
         """End what is kept between calls."""
@@ -351,6 +414,16 @@ class Kept:
 Invoke: TypeAlias = Callable[[str, Mapping[str, Any], bytes], Awaitable["ToolResult"]]
 
 
+async def _nobody(request: ApprovalRequest) -> ApprovalResponse | None:
+    return None
+
+
+def _no_servers() -> Servers:
+    from tongs.core.servers import NoServers  # noqa: PLC0415 - contexts made by hand only
+
+    return NoServers()
+
+
 @dataclass(frozen=True)  # without slots it is made in half the time, for every call
 class Context:
     """One call in progress, as its executor sees it."""
@@ -373,12 +446,17 @@ class Context:
     redactor: Redacting | None = None
     # Holds an output that no process wrote to the limit of the call.
     keep: Callable[[bytes], Kept] = Kept
+    # Keeps data that no output has room for; its handle, or None where it could not be kept.
+    put_aside: Callable[[bytes], str | None] = lambda data: None
     # Words and a number: the tools that fit best, each with the name that models call it by.
     search: Callable[[str, int], Sequence[tuple[str, Tool]]] = lambda query, limit: ()
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
     # What this session has running in the background.
     jobs: Jobs = field(default_factory=NoJobs)
+    servers: Servers = field(default_factory=_no_servers)
+    # Asks the person something in the midst of the call; None where nobody answers.
+    ask: Approver = _nobody
 
 
 class Executor(Protocol):

@@ -84,7 +84,6 @@ class StepExecutor:
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         plan: Plan = context.tool.plan
-        refuse_unsupported(context.tool)
         step = plan.steps[0]
         completed = await self.run_step(step, plan.values(arguments), context)
         return result_of(completed, context.tool, step)
@@ -137,17 +136,6 @@ def _start(plan: Plan, step: Step, values: Values, tool: Tool, world: World) -> 
     if not isinstance(given, str) or not given or "\0" in given:
         return world.place.start
     return working_directory(given, tool, world.place)
-
-
-def refuse_unsupported(tool: Tool) -> None:
-    plan: Plan = tool.plan
-    if plan.unsupported:
-        raise ToolError(
-            ErrorCode.UNSUPPORTED_PLATFORM,
-            f"{tool.name} was not run: it uses {' and '.join(plan.unsupported)},"
-            " which this version of Tongs reads but cannot apply yet",
-            hint="remove it from `uses` or `with`, or update Tongs",
-        )
 
 
 class refused_values_named:  # noqa: N801 - reads as a statement: with refused_values_named(step)

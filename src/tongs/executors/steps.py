@@ -25,7 +25,6 @@ from tongs.executors.step import (
     ending,
     failure,
     losses,
-    refuse_unsupported,
     refused_values_named,
     result_of,
 )
@@ -71,7 +70,6 @@ class StepsExecutor:
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         plan: Plan = context.tool.plan
-        refuse_unsupported(context.tool)
         if not plan.several:
             step = plan.steps[0]
             completed, inner = await self._run(step, plan.values(arguments), context)
@@ -113,7 +111,7 @@ class StepsExecutor:
     def _preview_step(self, step: Step, values: Values, world: World) -> str:
         if isinstance(step.action, Nested):
             given = step.arguments.render(values) if step.arguments else {}
-            return visible(f"{step.action.tool} {_json(given)}")
+            return visible(f"{step.action.called} {_json(given)}")
         return self._of(step).preview_step(step, values, world)
 
     def _of(self, step: Step) -> StepExecutor:
@@ -171,11 +169,11 @@ async def _call(step: Step, values: Values, context: Context) -> tuple[ToolResul
     if not isinstance(arguments, dict):
         raise ToolError(
             ErrorCode.INVALID_DEFINITION,
-            f"step {step.name} calls {step.action.tool} and must name its arguments",
+            f"step {step.name} calls {step.action.called} and must name its arguments",
             hint="write `arguments:` as a mapping of parameter names",
         )
     stdin = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else b""
-    result = await context.invoke(step.action.tool, arguments, stdin)
+    result = await context.invoke(step.action.called, arguments, stdin)
     return result, time.monotonic() - started
 
 
@@ -242,7 +240,7 @@ def _report(step: Step, completed: Completed) -> dict[str, Any]:
 def _kind(step: Step) -> str:
     action = step.action
     if isinstance(action, Nested):
-        return "tool"
+        return "mcp" if action.server else "tool"
     return "run" if isinstance(action, Process) else action.shell
 
 

@@ -11,11 +11,13 @@ from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.tool import Level, Origin, Tool
 from tongs.formats import yaml_parameters
+from tongs.formats.yaml_servers import inline_servers, with_uses
 from tongs.formats.yaml_steps import Compiler, Host, Path, file_stem
 from tongs.schema.document import Document
 from tongs.template.plan import Nested, Plan, Process, Script
 
 if TYPE_CHECKING:
+    from tongs.core.servers import ServerSpec
     from tongs.formats.yaml_config import Applied, FindConfigs, Used
 
 SCHEMA = "tool.yaml"
@@ -24,13 +26,6 @@ DEFAULT_TIMEOUT = 60.0
 
 # As in the schema, for a name that comes from the file.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-
-# Validated, but honoured only from a later version on: a call that needs one says so.
-_NOT_YET = {
-    ("uses", "mcp"): "an MCP server",
-    ("uses", "mcps"): "MCP servers",
-    ("with", "mcps"): "inline MCP servers",
-}
 
 
 def load(
@@ -81,23 +76,23 @@ def _load(
     *,
     checked: bool,
     configs: Used | None,
+    around: Mapping[str, ServerSpec] | None = None,
 ) -> Tool:
+    """`around` are the servers of the tool that this one stands in."""
     parameters = data.get("parameters") or {}
     schema = yaml_parameters.input_schema(parameters)
     compiler = Compiler(document, yaml_parameters.slots(parameters), host, checked)
     if not checked:
         compiler.problems += yaml_parameters.problems(document, (*path, "parameters"), schema)
         _check_output_schema(compiler, data, path)
-    if not path and not data.get("name") and not _NAME.fullmatch(file_stem(document)):
-        compiler.problem(
-            path,
-            f"the file's name {file_stem(document)!r} is no name for a tool",
-            hint="rename the file, or add `name:` with letters, digits, `_`, `.` and `-`",
-        )
+    _check_name(compiler, data, path)
     config = _config(compiler, data, path, configs)
     plan = compiler.plan(data, path)
     _refuse_raw_in_read_tools(compiler, data, path)
-    helpers = _helpers(document, data, path, origin, host, compiler, configs=configs)
+    servers = inline_servers(compiler, data, path, origin, around or {})
+    helpers = _helpers(
+        document, data, path, origin, host, compiler, configs=configs, servers=servers
+    )
     if plan is None or compiler.problems:
         raise DefinitionInvalid(compiler.problems)
     if config is not None:
@@ -110,7 +105,7 @@ def _load(
         input_schema=schema,
         output_schema=_output_schema(data),
         executor=_executor(plan),
-        plan=replace(plan, uses=_used_tools(data), unsupported=_unsupported(data)),
+        plan=with_uses(plan, data, servers),
         tags=tuple(data.get("tags") or ()),
         platforms=tuple(data.get("platforms") or ()),
         permissions=None if permissions is None else Permissions.from_data(permissions),
@@ -129,6 +124,16 @@ def _load(
         bound=None if config is None else config.bound,
         refusal=None if config is None else config.refusal,
     )
+
+
+def _check_name(compiler: Compiler, data: Mapping[str, Any], path: Path) -> None:
+    stem = file_stem(compiler.document)
+    if not path and not data.get("name") and not _NAME.fullmatch(stem):
+        compiler.problem(
+            path,
+            f"the file's name {stem!r} is no name for a tool",
+            hint="rename the file, or add `name:` with letters, digits, `_`, `.` and `-`",
+        )
 
 
 def _config(
@@ -155,6 +160,7 @@ def _helpers(
     compiler: Compiler,
     *,
     configs: Used | None,
+    servers: Mapping[str, ServerSpec],
 ) -> dict[str, Tool]:
     """The tools of `with.tools`: private to this one."""
     helpers: dict[str, Tool] = {}
@@ -167,7 +173,10 @@ def _helpers(
             compiler.problem(where, f"there are two inline tools `{entry['name']}`")
         try:
             helper = _load(
-                document, entry, where, origin, host, checked=compiler.checked, configs=configs
+                *(document, entry, where, origin, host),
+                checked=compiler.checked,
+                configs=configs,
+                around=servers,
             )
             helpers[entry["name"]] = replace(helper, private=True)
         except DefinitionInvalid as invalid:
@@ -231,19 +240,3 @@ def _check_output_schema(compiler: Compiler, data: Mapping[str, Any], path: Path
         check_schema(_output_schema(data) or {})
     except SchemaInvalid as invalid:
         compiler.problem((*path, "outputs", "schema", *invalid.path), invalid.message)
-
-
-def _used_tools(data: Mapping[str, Any]) -> tuple[str, ...]:
-    uses = data.get("uses") or {}
-    single = [uses["tool"]] if uses.get("tool") else []
-    return tuple(dict.fromkeys([*single, *(uses.get("tools") or ())]))
-
-
-def _unsupported(data: Mapping[str, Any]) -> tuple[str, ...]:
-    missing = [
-        words for (block, key), words in _NOT_YET.items() if (data.get(block) or {}).get(key)
-    ]
-    steps = data.get("steps") or [data]
-    if any("mcp" in step for step in steps):
-        missing.append("a tool of an MCP server")
-    return tuple(missing)

@@ -25,7 +25,7 @@ from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.output import kept
 from tongs.pipeline.hiding import recorded, redact, redactor_of
-from tongs.pipeline.question import how_to_approve, request_of, restored, told_of_edit
+from tongs.pipeline.question import asker, how_to_approve, request_of, restored, told_of_edit
 from tongs.pipeline.walls import STRICT, own_walls, policy_of, with_reason, with_walls
 
 # A helper of a helper of a helper … : deeper than this is a mistake or an attack.
@@ -207,7 +207,8 @@ async def execute(
     walls = own_walls(tool, parts)
     if walls is None:
         policy = policy_of(call, tool, allowance, world, parts)
-        policy = replace(policy, redactor=door.redactor)
+        if door.redactor is not None:
+            policy = replace(policy, redactor=door.redactor)
         session = parts.sandbox.open(policy, door.waiter)
     else:
         session = NoProcesses(*walls)
@@ -225,8 +226,11 @@ async def execute(
             private_hosts=allowance.private_hosts,
             redactor=door.redactor,
             keep=lambda data: kept(data, allowance.limits.output, parts.spool, call.id),
+            put_aside=lambda data: kept(data, 0, parts.spool, call.id).handle,
             search=parts.search,
             jobs=parts.jobs,
+            servers=parts.servers,
+            ask=asker(call, tool, parts, door),
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)

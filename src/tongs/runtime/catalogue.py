@@ -18,7 +18,7 @@ from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Origin, Tool, Trust
-from tongs.registry import Entry, find, marked, not_found
+from tongs.registry import SERVED, Entry, find, marked, not_found
 from tongs.runtime.rows import (
     entries_of,
     parts_beside,
@@ -46,6 +46,7 @@ from tongs.store.trust import TrustStore
 if TYPE_CHECKING:
     from tongs.runtime.bundle import Bundle
     from tongs.runtime.describing import Describer
+    from tongs.runtime.later import Served
     from tongs.runtime.python_files import PythonFiles
 
 
@@ -68,6 +69,7 @@ class Catalogue:
         *,
         custom_tools: CustomTools | None = None,
         loaded: Sequence[str] = (),
+        served: Served | None = None,
     ) -> None:
         self._places = places
         self._trust = trust
@@ -75,6 +77,7 @@ class Catalogue:
         self._builtins = builtins
         self._custom_tools = custom_tools or CustomTools()
         self._loaded = loaded
+        self._served = served
         self._cache = cache
         # The newest tool of each path, so that a running process compiles a definition once.
         self._tools: dict[tuple[str, str], Tool] = {}
@@ -95,11 +98,27 @@ class Catalogue:
         if scope is Scope.BUILTIN:
             tools = map(self._builtins.get, self._builtins.names())
             return [shown(tool) for tool in tools if tool is not None]
+        files = self.files(scope)
+        if not self._served:
+            return files
+        served = self._served()
+        own = [
+            replace(entry, shadowed=True) if served.owner(entry.name) else entry for entry in files
+        ]
+        # A file of the same name comes after what it does not take the name from.
+        return sorted([*served.entries(scope), *own], key=lambda entry: entry.name)
+
+    def files(self, scope: Scope = Scope.ANY) -> list[Entry]:
+        """Every definition of the scope that lies in a folder."""
         return [entry for entry in marked(self._all()) if scope.covers(entry.scope)]
 
     def find(self, name: str, scope: Scope = Scope.ANY) -> Tool:
         """The tool that answers to a name, with the tools it calls linked to it."""
         return self.linked(self._found(name, scope))
+
+    def is_served(self, name: str) -> bool:
+        """Whether a name is one of an MCP server's."""
+        return self._served is not None and self._served().owner(name) is not None
 
     def linked(self, tool: Tool) -> Tool:
         """The tool with the tools it calls."""
@@ -117,6 +136,8 @@ class Catalogue:
                     if error.code is not ErrorCode.TOOL_NOT_FOUND:
                         raise
         everything = list(self._all())
+        if self._served:
+            everything += self._served().entries()
         if scope.covers(Scope.BUILTIN):
             everything += self.entries(Scope.BUILTIN)
         # Models know executables by a prefix (seed 003); a tool whose own name has it comes first.
@@ -176,7 +197,12 @@ class Catalogue:
         return asked
 
     def bundle(self, tool: Tool) -> Bundle:
-        """Everything that defines a tool, as it is now."""
+        """Everything that defines a tool, as it is now; of a server's, what was accepted."""
+        if tool.origin.format == SERVED:
+            from tongs.registry.changes import as_text  # noqa: PLC0415 - servers only
+            from tongs.runtime.bundle import Bundle  # noqa: PLC0415 - as above
+
+            return Bundle(tool.origin.digest, as_text(tool.plan.definition).encode())
         return self._shapes[tool.origin.format].bundle(tool)
 
     def load(self, path: str, origin: Origin, data: bytes | None = None) -> Tool:
@@ -187,7 +213,12 @@ class Catalogue:
         return tool
 
     def _found(self, name: str, scope: Scope) -> Tool:
-        """The tool of a name: a definition in a folder, or one that comes with Tongs."""
+        """The tool of a name: of a server, a definition in a folder, or one that comes with Tongs.
+
+        Names that begin with that of a server are the server's, so that no file takes one over.
+        """
+        if self._served and (tool := self._served().find(name, scope)) is not None:
+            return tool
         own = self._builtins.get(name) if scope.covers(Scope.BUILTIN) else None
         if own is None:
             return self._defined(name, scope)
@@ -233,7 +264,7 @@ class Catalogue:
         state = self.trust_of(tool.origin)
         if state is Trust.PLACE:
             return tool
-        creation = self._trust.creation(tool.origin.path)
+        creation = self._trust.creation(tool.origin.path, anew=False)
         creator = "" if creation is None else creation.creator
         place = (tool.origin.path, tool.origin.member)
         before = self._judged.get(place)
@@ -280,8 +311,10 @@ class Catalogue:
         """The tool with every tool that its steps name; a cycle is a mistake in the definition."""
         names = (*getattr(tool.plan, "nested_names", ()), *getattr(tool.plan, "uses", ()))
         linked = {n: self._linked(h, (*above, tool.name)) for n, h in tool.helpers.items()}
+        if self._served is not None and getattr(tool.plan, "calls_servers", False):
+            linked.update(self._served().used_by(tool))
         for name in names:
-            if name in linked or _is_on_server(tool, name):
+            if name in linked:
                 continue
             if name in (*above, tool.name):
                 chain = " > ".join((*above, tool.name, name))
@@ -435,10 +468,3 @@ def _twins(path: str, present: Collection[str]) -> list[str]:
     if ending not in ENDINGS:
         return []
     return [stem + other for other in ENDINGS if stem + other in present]
-
-
-def _is_on_server(tool: Tool, name: str) -> bool:
-    return any(
-        getattr(step.action, "server", None) and step.action.tool == name
-        for step in tool.plan.steps
-    )

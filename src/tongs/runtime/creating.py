@@ -122,6 +122,7 @@ def _check_name(runtime: Runtime, name: str, creator: str) -> bool:
 
 def _refuse_taken(runtime: Runtime, name: str, final: str) -> None:
     """Names that differ in their letters' case only are one to a reader, and to some disks."""
+    runtime.definitions.refuse_servers_name(name)
     for entry in runtime.entries():
         if entry.name.casefold() == name.casefold() and entry.path != final:
             raise _refused(f"{entry.path} already defines `{entry.name}`", "choose another name")

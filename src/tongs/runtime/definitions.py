@@ -194,6 +194,13 @@ class Definitions:
         """Delete the file that answers to a name; the path it had."""
         refuse_inside_a_call("remove a tool")
         entry = self.catalogue.entry(name, scope)
+        if entry.served:
+            server = entry.name.partition("__")[0]
+            raise ToolError(
+                ErrorCode.PERMISSION_DENIED,
+                f"{entry.name} is a tool of the MCP server {server}",
+                hint=f"tongs mcp remove {server}, or `enabled: false` for this tool in its entry",
+            )
         if entry.family != "tongs":
             raise ToolError(
                 ErrorCode.PERMISSION_DENIED,
@@ -219,7 +226,17 @@ class Definitions:
         self.revoke(entry.path)
         return entry.path
 
+    def refuse_servers_name(self, name: str) -> None:
+        """Names that begin with that of a server are the server's."""
+        if self.catalogue.is_served(name):
+            raise ToolError(
+                ErrorCode.INVALID_ARGUMENTS,
+                f"`{name}` is kept for tools of the MCP server {name.partition('__')[0]}",
+                hint="choose another name",
+            )
+
     def _refuse_to_replace(self, name: str, path: str, scope: Scope, *, force: bool) -> None:
+        self.refuse_servers_name(name)
         taken = [e.path for e in self.catalogue.entries(scope) if e.name == name]
         others = [other for other in taken if other != path]
         if others:

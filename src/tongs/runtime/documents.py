@@ -88,6 +88,16 @@ class Documents:
             self.keep(document, named.SCHEMA)
         return document
 
+    def server(self, path: str) -> Document:
+        """A file `mcp/NAME.yml`, checked."""
+        document = self._settings(path, "server")
+        if not document.checked:
+            from tongs.schema.check_document import require_valid  # noqa: PLC0415 - first time only
+
+            document = require_valid(document, "server")
+            self.keep(document, "server")
+        return document
+
     def foreign(self, path: str) -> Document:
         """A file of another system, as it is."""
         return self._settings(path, "foreign")

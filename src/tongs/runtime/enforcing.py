@@ -55,7 +55,10 @@ class ChosenSandbox:
         self._spool = spool
         self._state = state
         self._made: dict[str, Sandbox] = {}
+        # By what calls insist on: which of them it is.
+        self._choices: dict[str, Sandbox] = {}
         self._found: Found | None = None
+        self._threads = False
         # Calls of several threads may be the first together, and what is tried out is tried once.
         self._lock = _thread.RLock()
 
@@ -78,7 +81,10 @@ class ChosenSandbox:
 
     def _opened(self, policy: Policy, waiter: Waiter) -> Session:
         try:
-            return self._chosen(self._wanted(policy)).open(policy, waiter)
+            choice = self._choices.get(policy.enforcement)
+            if choice is None:
+                choice = self._choices[policy.enforcement] = self._chosen(self._wanted(policy))
+            return choice.open(policy, waiter)
         except ToolError as error:
             if (
                 error.code is not ErrorCode.SANDBOX_UNAVAILABLE
@@ -109,6 +115,12 @@ class ChosenSandbox:
             return self._chosen(self._wanted(policy)), _without_host_list(policy)
         return self._back_end("limits"), policy
 
+    def expect_threads(self) -> None:
+        with self._lock:
+            self._threads = True
+            for made in self._made.values():
+                made.expect_threads()
+
     def close(self) -> None:
         for made in self._made.values():
             made.close()
@@ -116,6 +128,7 @@ class ChosenSandbox:
     def found(self, *, again: bool = False) -> Found:
         """What this machine can enforce. `again` asks the machine, and keeps what it says."""
         if self._found is None or again:
+            self._choices.clear()
             self._found = found_here(
                 self._state, direct=self._direct, native=self._host.native, again=again
             )
@@ -142,7 +155,10 @@ class ChosenSandbox:
             host = self._host
             if self._found is not None:
                 host = replace(host, scratch_view=self._found.scratch_view)
-            self._made[key] = sandbox.create(key, direct=self._direct, spool=self._spool, host=host)
+            made = sandbox.create(key, direct=self._direct, spool=self._spool, host=host)
+            if self._threads:
+                made.expect_threads()
+            self._made[key] = made
         return self._made[key]
 
 

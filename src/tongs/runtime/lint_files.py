@@ -19,6 +19,7 @@ from tongs.authoring.lint.view import Definition, definitions
 from tongs.config.environment import host_environment
 from tongs.config.named import named_files, problems_of
 from tongs.config.places import Places
+from tongs.config.servers import is_name, server_files
 from tongs.config.settings import Settings
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem, ToolError
@@ -36,13 +37,19 @@ from tongs.schema.check_document import check_document
 from tongs.schema.document import MAX_BYTES, Document, parse, parse_config
 from tongs.store.files import read_whole
 
-CONFIG, NAMED = "config", "named"
+CONFIG, NAMED, SERVER = "config", "named", "server"
 # The format of an entry and the schema of its file.
-SCHEMAS = {"yaml": yaml.SCHEMA, "manifest": manifest.SCHEMA, CONFIG: "config", NAMED: "config"}
+SCHEMAS = {
+    "yaml": yaml.SCHEMA,
+    "manifest": manifest.SCHEMA,
+    CONFIG: "config",
+    NAMED: "config",
+    SERVER: "server",
+}
 # Those that define no tool.
-SETTINGS = (CONFIG, NAMED)
+SETTINGS = (CONFIG, NAMED, SERVER)
 CONFIG_FILE = "config.yml"
-_CONFIG_FIXES = {"schema": "compare with `tongs schema config`"}
+_FIXES = {shape: {"schema": f"compare with `tongs schema {SCHEMAS[shape]}`"} for shape in SETTINGS}
 
 
 @dataclass(slots=True)
@@ -180,11 +187,13 @@ def config_entries_in(folder: str, scope: Scope = Scope.LOCAL) -> Iterator[Entry
         yield Entry(CONFIG_FILE, path=path, format=CONFIG, scope=scope)
     for file in named_files(folder):
         yield named_entry(file, scope)
+    for file in server_files(folder):
+        yield named_entry(file, scope, SERVER)
 
 
-def named_entry(path: str, scope: Scope = Scope.LOCAL) -> Entry:
+def named_entry(path: str, scope: Scope = Scope.LOCAL, shape: str = NAMED) -> Entry:
     stem = os.path.splitext(os.path.basename(path))[0]
-    return Entry(stem, path=path, format=NAMED, scope=scope)
+    return Entry(stem, path=path, format=shape, scope=scope)
 
 
 def look_at_config(entry: Entry, data: bytes | None = None) -> Found:
@@ -198,9 +207,18 @@ def look_at_config(entry: Entry, data: bytes | None = None) -> Found:
         document = parse_config(data or b"", path)
     except DefinitionInvalid as invalid:
         return Found(entry, named(invalid.problems))
-    named_one = entry.format == NAMED
-    problems = problems_of(document) if named_one else check_document(document, "config")
-    return Found(entry, named(problems, _CONFIG_FIXES), document)
+    if entry.format == NAMED:
+        problems = list(problems_of(document))
+    else:
+        problems = check_document(document, SCHEMAS[entry.format])
+    if entry.format == SERVER and not is_name(entry.name):
+        problems.append(_bad_server_name(path, entry.name))
+    return Found(entry, named(problems, _FIXES[entry.format]), document)
+
+
+def _bad_server_name(path: str, name: str) -> Problem:
+    hint = "letters, digits, `-` and single `_` in between"
+    return Problem(path, f"{name!r} is no name for a server", rule="schema", hint=hint)
 
 
 def _about(path: str, problem: Problem) -> Problem:

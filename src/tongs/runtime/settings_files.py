@@ -18,6 +18,7 @@ from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
     from tongs.config.named import NamedConfigs
+    from tongs.config.servers import ServerFiles
     from tongs.config.voices import Voices
     from tongs.formats.yaml_config import Key, UsedConfig
 
@@ -63,17 +64,24 @@ class SettingsFiles:
         return [path for kind, name in names for path in named.paths(kind, name)]
 
     def of_project(self) -> list[str]:
-        """What a person may have to accept: config.yml, named configs and profiles."""
+        """What a person may have to accept: config.yml, named configs, profiles, servers."""
         own = [path for scope, path in self.places.config_files() if scope is Scope.LOCAL]
         return [path for path in (*own, *self.named_files(Scope.LOCAL)) if os.path.isfile(path)]
 
     def named_files(self, scope: Scope) -> list[str]:
-        """The named configs and profiles of a scope."""
+        """The named configs, profiles and servers of a scope."""
         from tongs.config.named import named_files  # noqa: PLC0415 - few commands need it
+        from tongs.config.servers import server_files  # noqa: PLC0415 - as above
 
         files = self.places.config_files()
         folders = [os.path.dirname(path) for place, path in files if place is scope]
-        return [path for folder in folders for path in named_files(folder)]
+        return [path for top in folders for path in (*named_files(top), *server_files(top))]
+
+    def servers(self) -> ServerFiles:
+        """The servers that tools may name and nobody else is offered."""
+        from tongs.config.servers import ServerFiles  # noqa: PLC0415 - few tools name one
+
+        return ServerFiles(self.places, self._documents().server, self.accepted)
 
     def _named(self) -> NamedConfigs:
         from tongs.config.named import NamedConfigs  # noqa: PLC0415 - few commands need it

@@ -12,11 +12,11 @@ from tongs.config.environment import base_environment, uses_native
 from tongs.config.places import Places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.call import ToolCall
+from tongs.core.call import Caller, ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Policy, Sandbox, Waiter, World
 from tongs.core.parts import Allowance, Audit, Decide, Parts
-from tongs.core.permissions import Limits, shorter
+from tongs.core.permissions import Grants, Limits, Permissions, shorter
 from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
@@ -33,6 +33,7 @@ from tongs.store.log import Log
 
 if TYPE_CHECKING:
     from tongs.core.files import Files
+    from tongs.core.servers import Servers
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
@@ -59,7 +60,9 @@ def authority(places: Places) -> tuple[str, ...]:
     found = dict.fromkeys((places.user_folder, places.global_folder))
     for folder in tuple(found):
         found[os.path.realpath(os.path.join(folder, "config.yml"))] = None
-        for inside in (os.path.join(folder, name) for name in ("tools", "configs", "profiles")):
+        for inside in (
+            os.path.join(folder, name) for name in ("tools", "configs", "profiles", "mcp")
+        ):
             found[os.path.realpath(inside)] = None
             with suppress(OSError), os.scandir(inside) as entries:
                 linked = [entry.path for entry in entries if entry.is_symlink()]
@@ -169,7 +172,18 @@ class Wiring:
             watch=watching(configured=self._settings.telemetry),
             reveal=self.reveal,
             spool=self._spool(),
+            servers=self.servers(sandbox),
         )
+
+    def servers(self, sandbox: Sandbox) -> Servers:
+        """The way to MCP servers; nothing of it is loaded before the first is needed."""
+        from tongs.runtime.gateway import LazyServers, ServerWorld  # noqa: PLC0415 - small
+        from tongs.runtime.pinning import PinnedServers  # noqa: PLC0415 - as above
+
+        def around() -> ServerWorld:
+            return ServerWorld(self.place, self._settings, self._host, self._secrets, sandbox)
+
+        return PinnedServers(LazyServers(around), self._places.state)
 
     def ask(
         self,
@@ -189,7 +203,9 @@ class Wiring:
         """Whether the walls around a call would be those that its permissions promise."""
 
         def check(call: ToolCall, tool: Tool) -> bool:
-            if hasattr(self._executors[tool.executor], "walls"):
+            executor = self._executors[tool.executor]
+            of_tool = getattr(executor, "walls_of", None)
+            if hasattr(executor, "walls") or (of_tool is not None and of_tool(tool) is not None):
                 return True
             allowance = self.allow(call, tool)
             policy = Policy(
@@ -284,7 +300,10 @@ class Wiring:
         grants = self._settings.tools.get(name)
         if tool.creator and tool.trust.holds:
             self._below_the_ceiling(tool)
-        permissions = effective(tool, call, self.place, grants)
+        if tool.executor == "mcp" and call.caller.ceiling is not None:
+            permissions = self._below_the_caller(call, tool, grants)
+        else:
+            permissions = effective(tool, call, self.place, grants)
         bound = call.caller.bound if tool.bound is None else tool.bound.meet(call.caller.bound)
         return Allowance(
             permissions=permissions,
@@ -298,6 +317,14 @@ class Wiring:
             private_hosts=self._settings.private_hosts,
             bound=bound,
         )
+
+    def _below_the_caller(self, call: ToolCall, tool: Tool, grants: Grants | None) -> Permissions:
+        """A server has one process for all of its callers, so its walls do not move for one."""
+        from tongs.runtime.servers import require_covered  # noqa: PLC0415 - servers only
+
+        alone = effective(tool, replace(call, caller=Caller()), self.place, grants)
+        require_covered(tool, alone, call.caller, self.place)
+        return alone
 
     def _below_the_ceiling(self, tool: Tool) -> None:
         """Again at every call: the ceiling may have come down since the tool was created.
@@ -357,6 +384,9 @@ def _interpreters(settings: Settings, home: str) -> Mapping[str, str]:
 
 def _right_call(tool: Tool, violations: Sequence[Mapping[str, Any]]) -> str:
     """The command with the arguments that were wrong, each with a value that would do."""
+    if tool.is_own:
+        # No command knows it.
+        return f"{tool.name} takes {', '.join(tool.input_schema['properties']) or 'no arguments'}"
     properties = tool.input_schema["properties"]
     wrong = dict.fromkeys(violation["path"][0] for violation in violations if violation["path"])
     examples = [
@@ -370,7 +400,7 @@ def _right_call(tool: Tool, violations: Sequence[Mapping[str, Any]]) -> str:
 def _example(schema: Mapping[str, Any]) -> str:
     for value in (schema.get("default"), *schema.get("enum", ())):
         if isinstance(value, str | int | float):
-            return str(value)
+            return str(value).lower() if isinstance(value, bool) else str(value)
     kinds = {"integer": "3", "number": "3", "boolean": "true", "array": "'[…]'", "object": "'{…}'"}
     return kinds.get(str(schema.get("type")), "TEXT")
 

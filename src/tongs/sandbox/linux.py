@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.permissions import Limits
+from tongs.sandbox.roots import KnownRoots
 
 if TYPE_CHECKING:
     from tongs.core.execution import Policy, Session, SpoolOpener, Waiter
@@ -38,11 +39,14 @@ class LinuxSandbox(ABC):
         self, *, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host
     ) -> None:
         self._direct = direct
+        # Whether this process itself may fork, which is right only while it has one thread.
+        self._forks = direct
         self._spool = spool
         self._temp_root = temp_root
         self._host = host
         self._system: System | None = None
         self._asked_abi: int | None = None
+        self._roots = KnownRoots()
         self._jails: dict[Hashable, Jail] = {}
         self._kept: Pool | None = None
         self._places: list[Found | None] = []
@@ -58,6 +62,8 @@ class LinuxSandbox(ABC):
             )
         from tongs.sandbox.session import TreeSession  # noqa: PLC0415 - Linux only
 
+        if self._templates is not None:
+            self._templates.stir(policy.permissions)
         confinement = self._confined(policy)
         return TreeSession(
             policy,
@@ -70,6 +76,11 @@ class LinuxSandbox(ABC):
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
         return self._confined(policy).not_enforced
+
+    def expect_threads(self) -> None:
+        """Have a fork server from here on. Sessions that are open keep what they were given."""
+        if self._forks:
+            self._forks, self._kept = False, None
 
     def close(self) -> None:
         """End what is kept between calls. The sandbox can be used again afterwards."""
@@ -86,9 +97,9 @@ class LinuxSandbox(ABC):
 
     def _known_system(self) -> System:
         """What programs need of this host; looked up again when a part of it was replaced."""
-        from tongs.sandbox.system import system_of  # noqa: PLC0415 - Linux only
-
         if self._system is None or not self._system.current:
+            from tongs.sandbox.system import system_of  # noqa: PLC0415 - Linux only
+
             self._system = system_of(self._host)
             # Their walls show what is no longer there.
             self._jails.clear()
@@ -185,7 +196,7 @@ class LinuxSandbox(ABC):
             from tongs.sandbox.compiled import program  # noqa: PLC0415 - as above
 
             native = program() if self._host.native else ""
-            if self._direct and not native:
+            if self._forks and not native:
                 from tongs.sandbox.launch import Direct  # noqa: PLC0415 - as above
 
                 self._kept = Pool(Direct())

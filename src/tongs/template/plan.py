@@ -9,9 +9,12 @@ from tongs.core.record import dataclass, field
 from tongs.template.values import ABSENT, Slots, Values
 
 if TYPE_CHECKING:
+    from tongs.core.servers import ServerSpec
     from tongs.template.text import DataTemplate, TextTemplate
     from tongs.template.words import WordsTemplate
 
+# As `core.servers` has it, which most tools can do without.
+SEPARATOR = "__"
 # What a step leaves behind for the steps after it.
 STEP_PROPERTIES = ("output", "stdout", "stderr", "exit-code")
 
@@ -43,6 +46,11 @@ class Nested:
     tool: str
     server: str | None = None
 
+    @property
+    def called(self) -> str:
+        """The name that the call is made by."""
+        return f"{self.server}{SEPARATOR}{self.tool}" if self.server else self.tool
+
 
 Action: TypeAlias = Process | Script | Nested
 
@@ -71,8 +79,9 @@ class Plan:
     environment: tuple[tuple[str, TextTemplate], ...] = ()
     # Tools named by `uses`, whether a step calls them or not.
     uses: tuple[str, ...] = ()
-    # Keys of the definition this version cannot honour; a call says so instead of ignoring them.
-    unsupported: tuple[str, ...] = ()
+    # MCP servers named by `uses`, and those that the definition brings along for itself.
+    uses_servers: tuple[str, ...] = ()
+    servers: Mapping[str, ServerSpec] = field(default_factory=dict)
     # What `{config.KEY}` stands for; a caller has no say in it.
     constants: Values = field(default_factory=dict)
     # The named configs that it was made with, as the format knows them.
@@ -85,6 +94,18 @@ class Plan:
 
     @property
     def nested_names(self) -> tuple[str, ...]:
-        """The tools that the steps call, each once."""
-        names = [step.action.tool for step in self.steps if isinstance(step.action, Nested)]
-        return tuple(dict.fromkeys(names))
+        """The tools that the steps call, each once; not those of servers."""
+        return tuple(dict.fromkeys(call.tool for call in self._calls() if not call.server))
+
+    @property
+    def nested_served(self) -> tuple[tuple[str, str], ...]:
+        """The tools of servers that the steps call, each once: the server, and its tool."""
+        called = [(call.server, call.tool) for call in self._calls() if call.server]
+        return tuple(dict.fromkeys(called))
+
+    @property
+    def calls_servers(self) -> bool:
+        return bool(self.uses_servers) or any(call.server for call in self._calls())
+
+    def _calls(self) -> list[Nested]:
+        return [step.action for step in self.steps if isinstance(step.action, Nested)]

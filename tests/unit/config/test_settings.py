@@ -55,7 +55,7 @@ security:
 interpreters: {python: /tmp/evil}
 limits: {memory: 100GiB, processes: 4, cpu: 5s}
 profiles: {wild: {}}
-mcp: {servers: {x: {}}}
+mcp: {servers: {x: {command: x}}}
 tools:
   fetch:
     permissions: {network: true}

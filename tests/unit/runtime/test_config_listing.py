@@ -37,9 +37,9 @@ def test_lists_that_are_joined_name_every_line(files: Files) -> None:
 
 
 def test_what_no_version_reads_yet_is_said(files: Files) -> None:
-    files.write("user", "config.yml", "store: /x\nmcp: {servers: {a: {}}}\n")
+    files.write("user", "config.yml", "store: /x\nmcp: {servers: {a: {command: b, args: [c]}}}\n")
 
     found = rows(files)
 
-    assert found["store",].note == found["mcp",].note == "nothing reads it yet"
-    assert found["mcp",].value == {"servers": {"a": {}}}
+    assert found["store",].note == "nothing reads it yet"
+    assert found["mcp", "servers", "a"].value == {"command": "b", "args": ["c"]}

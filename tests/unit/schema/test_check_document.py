@@ -33,7 +33,7 @@ tags: [read, api]
 uses: {config: a, configs: [b], profile: c, profiles: [d], mcp: e, mcps: [f], tool: g, tools: [h]}
 with:
   config: {a: 1}
-  mcps: [{name: x}]
+  mcps: [{name: x, command: y}]
   tools:
     - name: inner
       bash: echo

@@ -14,6 +14,7 @@ SCHEMAS = {
     "manifest": ("manifest", "a tool in a directory: tool.yml"),
     "description": ("description", "what an executable prints for `description`"),
     "config": ("config", "config.yml"),
+    "server": ("server", "an MCP server for some tools: mcp/NAME.yml"),
 }
 
 

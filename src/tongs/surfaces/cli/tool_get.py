@@ -100,10 +100,23 @@ def _facts(tool: Tool) -> Iterator[tuple[str, str]]:
     if tool.creator:
         yield "created by", tool.creator
     yield "scope", str(tool.origin.scope)
-    if tool.origin.scope is Scope.BUILTIN:
-        return
-    yield "path", tool.origin.path
-    yield "trusted", _TRUST[tool.trust].format(name=tool.name)
+    yield from _source(tool)
+
+
+def _source(tool: Tool) -> Iterator[tuple[str, str]]:
+    if tool.executor == "mcp":
+        yield "server", f"{tool.plan.server.name} ({tool.origin.path})"
+        yield "accepted", _accepted(tool)
+    elif tool.origin.scope is not Scope.BUILTIN:
+        yield "path", tool.origin.path
+        yield "trusted", _TRUST[tool.trust].format(name=tool.name)
+
+
+def _accepted(tool: Tool) -> str:
+    """Of a server's tool: whether it still is what was pinned."""
+    if not tool.trust.holds:
+        return f"no, its server tells something else by now (tongs mcp pin {tool.plan.server.name})"
+    return "yes" if tool.origin.digest else "when its server is first connected"
 
 
 def _may(tool: Tool) -> str:

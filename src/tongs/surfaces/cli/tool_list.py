@@ -32,9 +32,22 @@ def run(invocation: Invocation) -> int:
     for ignored in invocation.runtime.settings.ignored:
         invocation.console.warn(str(ignored))
     _print(invocation, invocation.runtime.entries(invocation.scope))
+    _say_unconnected(invocation)
     if invocation.options.watch:
         _watch(invocation)
     return 0
+
+
+def _say_unconnected(invocation: Invocation) -> None:
+    """A listing starts nothing, so of some servers nobody knows yet what they offer."""
+    runtime = invocation.runtime
+    if not runtime.settings.mcp.servers or invocation.options.json:
+        return
+    names = runtime.server_tools.unconnected(invocation.scope)
+    if names:
+        were = "server was" if len(names) == 1 else "servers were"
+        invocation.console.say(f"{len(names)} MCP {were} never connected: {', '.join(names)}")
+        invocation.console.hint(f"tongs mcp inspect {names[0]}")
 
 
 def _print(invocation: Invocation, entries: list[Entry]) -> None:
@@ -160,6 +173,8 @@ def _contains(runtime: Runtime, entry: Entry, wanted: str) -> bool:
     known = (entry.name, entry.description, *entry.tags)
     if any(wanted in text.lower() for text in known):
         return True
+    if entry.served:
+        return False
     try:
         text = runtime.definitions.catalogue.read(entry.path).decode("utf-8", "replace")
     except ToolError:

@@ -91,7 +91,7 @@ def _tools(invocation: Invocation, trying: Trying, tried: list[Tried]) -> Iterat
             yield _trusted(invocation, _named(invocation, word))
         return
     for entry in runtime.entries(invocation.scope):
-        if entry.shadowed and invocation.scope is Scope.ANY:
+        if entry.served or (entry.shadowed and invocation.scope is Scope.ANY):
             continue
         try:
             yield _trusted(invocation, runtime.at(entry.path))

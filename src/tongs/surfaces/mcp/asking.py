@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tongs.core.annotations import Any
 from tongs.core.approval import (
@@ -31,7 +31,7 @@ from tongs.core.record import dataclass
 from tongs.runtime import Runtime
 from tongs.store.seal import Seal
 from tongs.surfaces.mcp import forms
-from tongs.surfaces.mcp.clients import can_be_asked
+from tongs.surfaces.mcp.clients import can_be_asked, is_modern
 from tongs.surfaces.mcp.options import Options
 from tongs.surfaces.mcp.running import Parked, Pending, Running
 
@@ -59,14 +59,11 @@ class Asker:
         approving, settings = self._runtime.approving, self._runtime.settings.approvals
         if self._options.approvals == "deny":
             return None
-        # Whoever is named to decide decides; a client is then not asked as well.
-        named = settings.command or settings.webhook is not None
-        forms_shown = self._options.approvals == "form" and settings.mcp and not named
         if self._options.approvals == "terminal":
             from tongs.approvers.terminal import Terminal  # noqa: PLC0415 - needs a terminal
 
             asks = approving.approver(waiter, terminal=Terminal.reach)
-        elif not (forms_shown and can_be_asked(context)):
+        elif not self._asks(context):
             asks = approving.approver(waiter, wait=None if settings.configured else 0)
         elif is_modern(context):
             asks = _Waiting(self._runtime, waiter, running, self.parked).ask
@@ -80,6 +77,13 @@ class Asker:
             return await asks(request)
 
         return ask
+
+    def _asks(self, context: Any) -> bool:
+        """Whether the client is asked. Whoever is named to decide decides instead of it."""
+        settings = self._runtime.settings.approvals
+        named = bool(settings.command) or settings.webhook is not None
+        wanted = self._options.approvals == "form" and settings.mcp and not named
+        return wanted and can_be_asked(context)
 
     def form(self, call: ToolCall, pending: Pending, trouble: str = "") -> dict[str, Any]:
         """An answer that asks: the client shows the form, and makes the call again with it."""
@@ -101,7 +105,9 @@ class Asker:
             "requestState": self._seal.close(mark),
         }
 
-    def answered(self, call: ToolCall, params: Any) -> dict[str, Any] | Running | None:
+    def answered(
+        self, context: Any, call: ToolCall, params: Any
+    ) -> dict[str, Any] | Running | None:
         """Take the client's answer down, for the call that now comes again.
 
         Gives the same question again where the form was filled in wrongly, and the call that goes
@@ -115,26 +121,42 @@ class Asker:
             whose = "was not made here" if mark is None else "is that of another call"
             self._runtime.refuse(call, _refused(call, f"the state that came with it {whose}"))
             raise MCPError(INVALID_PARAMS, f"requestState {whose}")
-        try:
-            question = self._runtime.approvals.question(str(mark["question"]))
-        except ToolError as error:
-            raise _refused(call, error.message) from None
-        if question.request.digest != mark["digest"]:
-            raise _refused(call, "its question is about something else")
-        nested = bool(mark["nested"])
-        if nested and question.id not in self.parked:
+        if not self._asks(context):
+            # Where it was made, clients were asked.
+            raise _refused(call, "clients are not asked here")
+        number, nested = str(mark["question"]), bool(mark["nested"])
+        if nested and number not in self.parked:
             raise _refused(call, "the call that asked has ended")
+        state = self._runtime.approvals.store.state_of(number)
+        # Where somebody was faster, elsewhere, the call finds that answer, or has found it.
+        if nested and state != "pending":
+            return self.parked.take(number)
+        if state in ("approved", "denied"):
+            return None
         given = (params.input_responses or {}).get(KEY)
+        again = self._taken_down(call, mark, given)
+        if again is not None or not nested:
+            return again
+        return self.parked.take(number)
+
+    def _taken_down(
+        self, call: ToolCall, mark: Mapping[str, Any], given: Any
+    ) -> dict[str, Any] | None:
+        desk = self._runtime.approvals
         try:
-            response = _filled(question.request, given, call.caller.name)
-        except forms.Mistaken as mistaken:
-            pending = Pending(question.id, question.request, nested)
-            return self.form(call, pending, str(mistaken))
-        try:
-            self._runtime.approvals.reply(question.id, response)
+            question = desk.question(str(mark["question"]))
+            request = question.request
+            if request.digest != mark["digest"]:
+                raise _refused(call, "its question is about something else")
+            try:
+                response = _filled(request, given, call.caller.name)
+            except forms.Mistaken as mistaken:
+                pending = Pending(question.id, request, bool(mark["nested"]))
+                return self.form(call, pending, str(mistaken))
+            desk.reply(question.id, response)
         except ToolError as error:
             raise _refused(call, error.message) from None
-        return self.parked.take(question.id) if nested else None
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +234,6 @@ def _filled(request: ApprovalRequest, given: Any, client: str) -> ApprovalRespon
     if not action:
         raise forms.Mistaken(f"the answer to `{KEY}` is missing")
     return forms.answer(request, action, content, client)
-
-
-def is_modern(context: Any) -> bool:
-    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def fingerprint(call: ToolCall) -> str:

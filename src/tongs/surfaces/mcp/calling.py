@@ -21,8 +21,8 @@ from tongs.sandbox.waiting import LoopWaiter
 from tongs.schema.check import validated
 from tongs.schema.strict import without_nulls
 from tongs.surfaces.mcp import meta
-from tongs.surfaces.mcp.asking import Asker, is_modern
-from tongs.surfaces.mcp.clients import caller_of
+from tongs.surfaces.mcp.asking import Asker
+from tongs.surfaces.mcp.clients import caller_of, is_modern
 from tongs.surfaces.mcp.offers import Offers
 from tongs.surfaces.mcp.progress import telling
 from tongs.surfaces.mcp.resources import Resources
@@ -49,7 +49,7 @@ class Calls:
                 raise MCPError(INVALID_PARAMS, said["message"], {"hint": said["hint"]}) from None
             return wire_result(refused, None)
         try:
-            asked = self.asker.answered(call, params) if is_modern(context) else None
+            asked = self.asker.answered(context, call, params) if is_modern(context) else None
         except ToolError as error:
             return wire_result(self.runtime.refuse(call, error), None)
         if isinstance(asked, dict):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
 from tongs.core.annotations import Any
 from tongs.core.call import Caller, CallerKind
 
@@ -32,4 +34,12 @@ def can_be_asked(context: Any) -> bool:
     """Whether the client shows forms. One that names no kind of question means a form."""
     capabilities = context.session.client_capabilities
     asks = None if capabilities is None else capabilities.elicitation
-    return asks is not None and (asks.form is not None or asks.url is None)
+    if asks is None or (asks.form is None and asks.url is not None):
+        return False
+    # In the earlier protocol it is asked by a request, for which there must be a way.
+    return is_modern(context) or bool(context.session.can_send_request)
+
+
+def is_modern(context: Any) -> bool:
+    """Of the later protocol, which has no sessions and no requests to clients."""
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS

@@ -164,7 +164,7 @@ def _load(wakes: int) -> None:
     """Everything that serving needs. What is wrong with it is said when it is loaded again."""
     import gc  # noqa: PLC0415 - here only
 
-    # A hundred thousand objects that stay: to look for garbage among them takes a tenth of the time.
+    # What is loaded stays: to look for garbage among it takes a tenth of the time.
     gc.disable()
     try:
         import tongs.surfaces.mcp.serving  # noqa: PLC0415 - this is the point

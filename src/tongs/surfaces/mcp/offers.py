@@ -24,7 +24,7 @@ class Offers:
     def __init__(self, runtime: Runtime, options: Options) -> None:
         self._runtime = runtime
         self._options = options
-        aliases = getattr(getattr(runtime.settings, "mcp", None), "aliases", "") or ""
+        aliases = runtime.settings.mcp.aliases
         self.metas = meta_tools(runtime, self.offered, self.search, aliases)
 
     def offered(self, limit: int | None = None) -> list[tuple[str, Tool]]:

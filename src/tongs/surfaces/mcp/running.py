@@ -49,6 +49,10 @@ class Running:
         self.task: asyncio.Future[ToolResult] | None = None
         self._asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
+    @property
+    def over(self) -> bool:
+        return self.task is not None and self.task.done()
+
     def observe(self, event: Event) -> None:
         if self.progress is not None:
             self.progress.observe(event)
@@ -81,12 +85,12 @@ class Running:
         except asyncio.CancelledError:
             await self.end()
             raise
-        return self.task.result() if self.task.done() else None
+        return self.task.result() if self.over else None
 
     async def end(self) -> None:
         from anyio import CancelScope  # noqa: PLC0415 - only where something is cancelled
 
-        if self.task is None or self.task.done():
+        if self.task is None or self.over:
             return
         self.task.cancel()
         with CancelScope(shield=True):
@@ -101,22 +105,17 @@ class Parked:
 
     @property
     def full(self) -> bool:
-        return len(self._calls) >= _MOST
+        return sum(not running.over for running in self._calls.values()) >= _MOST
 
     def __contains__(self, question: str) -> bool:
         return question in self._calls
 
     def keep(self, running: Running) -> None:
-        """Until it is taken, or has ended: its question waits for a limited time."""
-        assert running.task is not None
-        question = running.pending.question
-        self._calls[question] = running
-
-        def forget(_: Any) -> None:
-            if self._calls.get(question) is running:
-                del self._calls[question]
-
-        running.task.add_done_callback(forget)
+        """Until it is taken. Its question waits for a limited time; its result, for room."""
+        over = [number for number, known in self._calls.items() if known.over]
+        for number in over[: max(0, len(self._calls) - _MOST + 1)]:
+            del self._calls[number]
+        self._calls[running.pending.question] = running
 
     def take(self, question: str) -> Running:
         running = self._calls.pop(question)

@@ -116,11 +116,15 @@ def test_a_title_is_readable() -> None:
     assert title_of(Tool("-")) == "-"
 
 
-def context(name: Any = "claude-code", **capabilities: Any) -> Any:
+def context(name: Any = "claude-code", *, version: str = "2026-07-28", **capabilities: Any) -> Any:
     params = None if name is None else SimpleNamespace(client_info=SimpleNamespace(name=name))
     asks = SimpleNamespace(**capabilities) if capabilities else None
-    known = SimpleNamespace(elicitation=asks)
-    return SimpleNamespace(session=SimpleNamespace(client_params=params, client_capabilities=known))
+    session = SimpleNamespace(
+        client_params=params,
+        client_capabilities=SimpleNamespace(elicitation=asks),
+        can_send_request=False,
+    )
+    return SimpleNamespace(session=session, protocol_version=version)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +149,8 @@ def test_a_client_is_asked_if_it_shows_forms() -> None:
     assert can_be_asked(context(form={}, url={}))
     assert not can_be_asked(context(form=None, url={}))
     assert not can_be_asked(context())
+    # In the earlier protocol only where there is a way to ask it.
+    assert not can_be_asked(context(version="2025-06-18", form={}, url=None))
 
 
 def test_the_address_of_an_output_is_read_strictly() -> None:
