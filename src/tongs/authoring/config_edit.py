@@ -70,6 +70,50 @@ def edited(text: str, path: Sequence[str], value: Any) -> str:
     return _Edit(text, newline, value).set(node, list(path))
 
 
+def without(data: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """The data without a key that is there, and without what only that key was in."""
+    key, *rest = path
+    kept = {name: value for name, value in data.items() if name != key}
+    inner = without(data[key], rest) if rest else {}
+    return {**data, key: inner} if inner else kept
+
+
+def removed(text: str, path: Sequence[str]) -> str:
+    """The text without a key, and without what only that key was in; comments above stay."""
+    import yaml  # noqa: PLC0415 - only an edit needs it
+
+    if not text.endswith("\n"):
+        text += "\n"
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    found: tuple[Any, Any] | None = None
+    for part in path:
+        if not isinstance(node, yaml.MappingNode):
+            raise CannotEdit("something else than keys stands here", node.start_mark.line + 1)
+        pair = next((pair for pair in node.value if pair[0].value == part), None)
+        if pair is None:
+            raise CannotEdit("it is not there")
+        if found is None or len(node.value) > 1:
+            found = (node, pair)
+        node = pair[1]
+    assert found is not None, "a path has parts"
+    return _cut(text, *found)
+
+
+def _cut(text: str, node: Any, pair: Any) -> str:
+    key, held = pair
+    if not node.flow_style:
+        lines = text.splitlines(keepends=True)
+        last = key.end_mark.line if _is_empty(held) else max(_last_line(held), key.end_mark.line)
+        return "".join((*lines[: key.start_mark.line], *lines[last + 1 :]))
+    at = node.value.index(pair)
+    start, end = key.start_mark.index, held.end_mark.index
+    if at + 1 < len(node.value):
+        end = node.value[at + 1][0].start_mark.index
+    elif at:
+        start = node.value[at - 1][1].end_mark.index
+    return text[:start] + text[end:]
+
+
 class _Edit:
     def __init__(self, text: str, newline: str, value: Any) -> None:
         self._text = text

@@ -329,10 +329,9 @@ def _mcp(before: Mcp, document: Document, scope: Scope, project: str | None) -> 
         return before
     from tongs.config.servers import servers_of  # noqa: PLC0415 - few people have servers
 
-    aliases = written.get("aliases", before.aliases)
     return Mcp(
         servers={**before.servers, **servers_of(document, scope, project)},
-        aliases=(aliases,) if isinstance(aliases, str) else tuple(aliases),
+        aliases=written.get("aliases", before.aliases),
     )
 
 

@@ -141,7 +141,8 @@ class Mcp:
     """`mcp`: servers whose tools are offered, and other names for what Tongs serves itself."""
 
     servers: Mapping[str, ServerSpec] = field(default_factory=dict)
-    aliases: tuple[str, ...] = ()
+    # As `glee`; empty: none.
+    aliases: str = ""
 
 
 @dataclass(frozen=True, slots=True)

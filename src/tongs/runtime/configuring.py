@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from tongs.config.environment import host_environment
@@ -86,6 +86,28 @@ class Configuring:
             if after.encode() != before:
                 self._write(file, after.encode(), scope)
         return file, value
+
+    def put(self, values: Sequence[tuple[tuple[str, ...], Any]], scope: Scope) -> str:
+        """Set several keys at once, all or none of them; the file. Raises as `set` does."""
+        refuse_inside_a_call("change settings")
+        file = os.path.realpath(self.file(scope))
+        with self._changing():
+            before = self._text(file)
+            document = parse_config(before, file) if before else Document({}, [1], file)
+            after = _with_all(document, before.decode("utf-8-sig"), values)
+            if after.encode() != before:
+                self._write(file, after.encode(), scope)
+        return file
+
+    def remove(self, path: tuple[str, ...], scope: Scope) -> str:
+        """Take one key out of the file of a scope; the file. Raises ToolError."""
+        refuse_inside_a_call("change settings")
+        file = os.path.realpath(self.file(scope))
+        with self._changing():
+            before = self._text(file)
+            after = _without(parse_config(before, file), before.decode("utf-8-sig"), path)
+            self._write(file, after.encode(), scope)
+        return file
 
     def init(self, scope: Scope, *, force: bool = False) -> str:
         """Write the sample; the file it became."""
@@ -177,6 +199,60 @@ def _changed(document: Document, text: str, path: tuple[str, ...], written: str)
             ) from None
         return value, after
     raise DefinitionInvalid(problems)
+
+
+def _with_all(document: Document, text: str, values: Sequence[tuple[tuple[str, ...], Any]]) -> str:
+    """The text with every value; what is wrong is said before a write."""
+    from tongs.authoring.config_edit import (  # noqa: PLC0415 - only here
+        CannotEdit,
+        edited,
+        key_of,
+        with_value,
+    )
+
+    wanted: Any = document.data
+    path: tuple[str, ...] = ()
+    try:
+        for path, value in values:
+            wanted = with_value(wanted, path, value)
+            text = edited(text, path, value)
+        if problems := _problems(wanted, document.source):
+            raise DefinitionInvalid(problems)
+        if parse_config(text.encode(), document.source).data != wanted:
+            raise CannotEdit("the file is written in an unusual way")
+    except CannotEdit as trouble:
+        line = trouble.line or document.line_of(path)
+        raise ToolError(
+            ErrorCode.INVALID_ARGUMENTS,
+            f"{document.source}:{line}: {key_of(path)} was not set: {trouble.reason}",
+            hint="write it there yourself",
+        ) from None
+    return text
+
+
+def _without(document: Document, text: str, path: tuple[str, ...]) -> str:
+    from tongs.authoring.config_edit import (  # noqa: PLC0415 - only here
+        CannotEdit,
+        key_of,
+        removed,
+        without,
+    )
+
+    try:
+        wanted, after = without(document.data, path), removed(text, path)
+        # What nothing is left of but comments, or not even those, says nothing.
+        left = parse_config(after.encode(), document.source).data if after.strip() else {}
+        if left != wanted:
+            raise CannotEdit("the file is written in an unusual way")
+    except (CannotEdit, DefinitionInvalid) as trouble:
+        line = getattr(trouble, "line", 0) or document.line_of(path)
+        reason = getattr(trouble, "reason", "the file is written in an unusual way")
+        raise ToolError(
+            ErrorCode.INVALID_ARGUMENTS,
+            f"{document.source}:{line}: {key_of(path)} was not removed: {reason}",
+            hint="take it out yourself",
+        ) from None
+    return after if after.strip() else "# nothing is set here\n"
 
 
 def _problems(wanted: Any, source: str) -> list[Problem]:

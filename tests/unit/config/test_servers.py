@@ -58,7 +58,7 @@ def test_a_server_says_everything_about_itself(files: Files) -> None:
 
     found = settings(files).mcp
 
-    assert found.aliases == ("glee",)
+    assert found.aliases == "glee"
     assert found.servers == {
         "git": ServerSpec(
             name="git",

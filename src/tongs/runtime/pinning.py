@@ -1,0 +1,91 @@
+"""Between calls and MCP servers: what a server tells is compared with what was accepted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.execution import Waiter
+from tongs.core.permissions import Permissions
+from tongs.core.record import replace
+from tongs.core.servers import (
+    Listing,
+    ServerAnswer,
+    ServerCall,
+    Servers,
+    ServerSpec,
+    ServerState,
+    ServerTool,
+)
+
+if TYPE_CHECKING:
+    from tongs.store.pins import PinStore
+
+
+class PinnedServers:
+    """As `core.servers.Servers`. Its first connection pins what a server tells."""
+
+    def __init__(self, servers: Servers, pins: Callable[[], PinStore]) -> None:
+        self._servers = servers
+        self._pins = pins
+
+    async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
+        listing = await self._servers.listed(spec, waiter)
+        self._pins().seen(spec, listing.tools, title=listing.name, version=listing.version)
+        return listing
+
+    async def call(
+        self,
+        tool: ServerTool,
+        arguments: Mapping[str, Any],
+        call: ServerCall,
+        waiter: Waiter,
+        deadline: float | None,
+        walls: Sequence[str] = (),
+    ) -> ServerAnswer:
+        accepted = tool if tool.digest else await self._first_use(tool, waiter)
+        try:
+            return await self._servers.call(accepted, arguments, call, waiter, deadline, walls)
+        except ToolError as error:
+            if error.code is ErrorCode.UNTRUSTED:
+                # A listing tells from now on that it waits for a person.
+                with suppress(ToolError):
+                    await self.listed(tool.server, waiter)
+            raise
+
+    async def _first_use(self, tool: ServerTool, waiter: Waiter) -> ServerTool:
+        """The tool of a server of which nothing was known when the call was found."""
+        spec = tool.server
+        await self.listed(spec, waiter)
+        pinned = self._pins().of(spec)
+        pin = None if pinned is None else pinned.tools.get(tool.name)
+        if pinned is None or pin is None or pin.gone:
+            known = sorted(pinned.tools) if pinned is not None else []
+            from tongs.schema.nearest import did_you_mean  # noqa: PLC0415 - only for the message
+
+            raise ToolError(
+                ErrorCode.TOOL_NOT_FOUND,
+                f"the MCP server {spec.name} has no tool `{tool.name}`"
+                f"{did_you_mean(tool.name, known)}",
+                details={"known": known},
+                hint=f"tongs mcp inspect {spec.name} shows what it has",
+            )
+        if pin.accepted is None or pin.changed:
+            raise ToolError(
+                ErrorCode.UNTRUSTED,
+                f"{tool.name} was not called: {spec.name} tells something else than was accepted",
+                blocked_by=BlockedBy.TRUST,
+                hint=f"a person can read the difference and accept it: tongs mcp pin {spec.name}",
+            )
+        return replace(tool, definition=pin.accepted, digest=pin.digest)
+
+    def permissions(self, spec: ServerSpec) -> Permissions:
+        return self._servers.permissions(spec)
+
+    def state(self, name: str) -> ServerState:
+        return self._servers.state(name)
+
+    def close(self) -> None:
+        self._servers.close()
