@@ -12,9 +12,11 @@ import pytest
 from tests.web import Asked, Reply, Web
 
 import tongs.executors
-from tongs import Runtime, tool
+from tongs import Runtime, Tool, tool
 from tongs.core.call import Caller, CallerKind, ToolCall
+from tongs.core.permissions import Permissions
 from tongs.core.result import ToolResult
+from tongs.core.servers import ServerSpec, ServerTool, definition_digest
 from tongs.executors import KEYS, Executors
 
 # Modules of the package that are no executor but what several of them share.
@@ -108,6 +110,7 @@ SAMPLES: dict[str, Callable[[Path, str], None]] = {
     ),
     "python_file": python_file,
     "function": nothing,
+    "mcp": nothing,
     "http": manifest("http", lambda url: {"url": url, "method": "POST", "body": "${A}"}),
 }
 
@@ -123,6 +126,46 @@ BUILTIN: dict[str, tuple[str, Callable[[str, str], dict[str, Any]]]] = {
     ),
     "web": ("web_fetch", lambda value, url: {"url": url, "method": "POST", "body": value}),
 }
+# A server that says what it was told, registered by the program.
+SERVER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "s", "version": "1"}}
+    elif asked.get("method") == "tools/list":
+        result = {"tools": [{"name": "t", "inputSchema": json.loads(sys.argv[1])}]}
+    elif asked.get("method") == "tools/call":
+        open("ran", "w").close()
+        text = "got:" + asked["params"]["arguments"]["A"]
+        result = {"content": [{"type": "text", "text": text}]}
+    elif "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"],
+                          "error": {"code": -32601, "message": "no"}}), flush=True)
+        continue
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+def of_server() -> Tool:
+    definition = {"name": "t", "inputSchema": INPUTS["schema"]}
+    spec = ServerSpec(
+        "s",
+        command=("python3", "-c", SERVER, json.dumps(INPUTS["schema"])),
+        permissions=Permissions(write=(".",)),
+    )
+    return Tool(
+        "t",
+        input_schema=INPUTS["schema"],
+        executor="mcp",
+        plan=ServerTool(spec, "t", definition, definition_digest(definition)),
+        permissions=spec.permissions,
+    )
+
+
 # Its tools have tests of their own; none of them leaves a file and says what it was told.
 FUNCTIONS = {"builtin", "builtin_process"}
 
@@ -157,11 +200,11 @@ def runtime(
     folder = tmp_path / "project" / ".tongs" / "tools"
     folder.mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "project")
-    if key in SAMPLES and key != "function":
+    if SAMPLES.get(key, nothing) is not nothing:
         SAMPLES[key](folder, web.url)
         with Runtime.open(tmp_path / "project", single_thread=True) as first:
             first.definitions.accept(first.at(str(next(folder.iterdir()))))
-    own = [t] if key == "function" else []
+    own = {"function": [t], "mcp": [of_server()]}.get(key, [])
     with Runtime.open(tmp_path / "project", single_thread=True, tools=own) as runtime:
         yield runtime
 

@@ -15,9 +15,12 @@ from tongs.core.permissions import Limits, Permissions, covered
 from tongs.core.record import dataclass, field
 
 if TYPE_CHECKING:
+    from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
     from tongs.core.call import ToolCall
+    from tongs.core.errors import ToolError
     from tongs.core.files import Files, KeptOutput
     from tongs.core.result import ToolResult
+    from tongs.core.servers import Servers
     from tongs.core.tool import Tool
 
 T = TypeVar("T")
@@ -168,7 +171,16 @@ class StepEnded:
     duration: float
 
 
-Event: TypeAlias = OutputArrived | StepStarted | StepEnded
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """How far a call is, in its own measure; `total` is None where nobody knows."""
+
+    done: float
+    total: float | None = None
+    message: str = ""
+
+
+Event: TypeAlias = OutputArrived | StepStarted | StepEnded | Progressed
 Observer: TypeAlias = Callable[[Event], None]
 
 
@@ -233,6 +245,38 @@ class SpoolOpener(Protocol):
         """`used` is what earlier writers of the same call have kept, since a call has one limit."""
 
 
+class Link(Protocol):
+    """A program that stays, with its standard streams as descriptors that do not block.
+
+    They are read and written by whoever has it, and closed by it. `control` becomes readable when
+    there is something to hear from `ended`.
+    """
+
+    @property
+    def stdin(self) -> int: ...
+
+    @property
+    def stdout(self) -> int: ...
+
+    @property
+    def stderr(self) -> int: ...
+
+    @property
+    def control(self) -> int: ...
+
+    def ended(self) -> ToolError | None:
+        """None while it runs, then why it is over. Nothing of its tree is alive from then on."""
+
+    def close_stdin(self) -> None:
+        """The polite way to ask it to end; again is no error."""
+
+    def kill(self) -> None:
+        """Order the end of its whole tree; `ended` tells when that is done."""
+
+    def close(self) -> None:
+        """Let go of it. What still runs of its tree ends with its session."""
+
+
 class Session(Protocol):
     """The world of one call."""
 
@@ -263,6 +307,9 @@ class Session(Protocol):
     async def serve(self, service: Service, observe: Observer) -> Completed | None:
         """Have it answered by a process that stays; None where there is none, and nothing ran."""
 
+    async def start(self, command: Command) -> Link:
+        """Start a program that stays until it is ended, at the latest with the session."""
+
     def close(self) -> None: ...
 
 
@@ -286,6 +333,9 @@ class NoProcesses:
     async def serve(self, service: Service, observe: Observer) -> Completed | None:
         raise RuntimeError(f"{service.argv[0]}: this call starts no process")
 
+    async def start(self, command: Command) -> Link:
+        raise RuntimeError(f"{command.argv[0]}: this call starts no process")
+
     def close(self) -> None:
         pass
 
@@ -295,6 +345,9 @@ class Sandbox(Protocol):
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
         """What a call under this policy would be trusted with, for whoever approves it."""
+
+    def expect_threads(self) -> None:
+        """This process will not have one thread only: from here on none is to be forked here."""
 
     def close(self) -> None:
         """End what is kept between calls."""
@@ -351,6 +404,16 @@ class Kept:
 Invoke: TypeAlias = Callable[[str, Mapping[str, Any], bytes], Awaitable["ToolResult"]]
 
 
+async def _nobody(request: ApprovalRequest) -> ApprovalResponse | None:
+    return None
+
+
+def _no_servers() -> Servers:
+    from tongs.core.servers import NoServers  # noqa: PLC0415 - contexts made by hand only
+
+    return NoServers()
+
+
 @dataclass(frozen=True)  # without slots it is made in half the time, for every call
 class Context:
     """One call in progress, as its executor sees it."""
@@ -379,6 +442,9 @@ class Context:
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
     # What this session has running in the background.
     jobs: Jobs = field(default_factory=NoJobs)
+    servers: Servers = field(default_factory=_no_servers)
+    # Asks the person something in the midst of the call; None where nobody answers.
+    ask: Approver = _nobody
 
 
 class Executor(Protocol):

@@ -23,6 +23,7 @@ from tongs.core.permissions import Bound, Limits, Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
+from tongs.core.servers import NoServers, Servers
 from tongs.core.tool import Tool
 
 
@@ -152,6 +153,7 @@ class Parts:
     # As `Context.search`.
     search: Callable[[str, int], Sequence[tuple[str, Tool]]] = lambda query, limit: ()
     jobs: Jobs = field(default_factory=NoJobs)
+    servers: Servers = field(default_factory=NoServers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,17 @@ what it may do is said in the config, and held by the walls around its process.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from tongs.core.annotations import Any
+from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
 from tongs.core.digest import digest_of
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.scope import Scope
+
+if TYPE_CHECKING:
+    from tongs.core.execution import Waiter
 
 # Between the name of a server and that of its tool, where both are one name.
 SEPARATOR = "__"
@@ -80,6 +84,21 @@ class ServerSpec:
     def remote(self) -> bool:
         return bool(self.url)
 
+    @property
+    def wanted(self) -> Permissions:
+        """What its process is to have, as written: without a word, it reads the project."""
+        if self.permissions is not None:
+            return self.permissions
+        return Permissions(network=True) if self.remote else Permissions(read=(".",))
+
+    @property
+    def identity(self) -> str:
+        """Two with the same one can share a process or a connection."""
+        wanted = self.wanted.to_wire()
+        how = [self.name, self.command, self.cwd, self.url, wanted, self.project, self.idle]
+        given = [dict(self.env), dict(self.headers), dict(self.limits), self.start_timeout]
+        return digest_of(json.dumps([how, given], sort_keys=True, default=str).encode())
+
 
 @dataclass(frozen=True, slots=True)
 class ServerTool:
@@ -91,3 +110,116 @@ class ServerTool:
     definition: Mapping[str, Any]
     # Hash of the definition, which a person or the first use has accepted.
     digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a server says of itself and its tools: checked, cut, and nothing hidden in it."""
+
+    tools: tuple[Mapping[str, Any], ...]
+    name: str = ""
+    version: str = ""
+    instructions: str = ""
+    # What was left out, and why: one line each, for a person.
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswer:
+    """What a server gave for one call, without its secrets. `content` are blocks as in MCP."""
+
+    content: tuple[Mapping[str, Any], ...]
+    structured: Any = None
+    failed: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerForm:
+    """What a server asks the person in the midst of a call: text of a stranger, made visible."""
+
+    message: str
+    # A JSON Schema with flat properties; empty where it wants to send the person to a page.
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """How a server is. `since` is in seconds since the epoch, 0 where it never ran."""
+
+    name: str
+    # idle, starting, running or failed.
+    status: str
+    why: str = ""
+    since: float = 0.0
+    version: str = ""
+
+
+class ServerCall(Protocol):
+    """Whoever makes a call: what a server says before its answer reaches them here."""
+
+    def progress(self, done: float, total: float | None, message: str) -> None: ...
+
+    async def fill_in(self, form: ServerForm) -> Mapping[str, Any] | None:
+        """What the person has filled in; None where they did not want to, or nobody was asked."""
+
+
+class Servers(Protocol):
+    """The way to MCP servers, which are started when they are first needed and then shared."""
+
+    async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
+        """What the server offers now. Raises ToolError where it cannot be reached."""
+
+    async def call(
+        self,
+        tool: ServerTool,
+        arguments: Mapping[str, Any],
+        call: ServerCall,
+        waiter: Waiter,
+        deadline: float | None,
+        walls: Sequence[str] = (),
+    ) -> ServerAnswer:
+        """`walls` are those that must hold around the server.
+
+        Raises ToolError: UNTRUSTED where the tool is no longer what was accepted, TIMEOUT.
+        """
+
+    def permissions(self, spec: ServerSpec) -> Permissions:
+        """What its process may touch, with absolute paths."""
+
+    def state(self, name: str) -> ServerState: ...
+
+    def close(self) -> None:
+        """End all of them, and everything that they have started."""
+
+
+class NoServers:
+    """Where nobody can reach one."""
+
+    async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
+        raise _none(spec)
+
+    async def call(
+        self,
+        tool: ServerTool,
+        arguments: Mapping[str, Any],
+        call: ServerCall,
+        waiter: Waiter,
+        deadline: float | None,
+        walls: Sequence[str] = (),
+    ) -> ServerAnswer:
+        raise _none(tool.server)
+
+    def permissions(self, spec: ServerSpec) -> Permissions:
+        return Permissions()
+
+    def state(self, name: str) -> ServerState:
+        return ServerState(name, "idle")
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+
+def _none(spec: ServerSpec) -> ToolError:
+    return ToolError(ErrorCode.INTERNAL_ERROR, f"{spec.name}: MCP servers cannot be reached here")

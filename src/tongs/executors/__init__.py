@@ -28,6 +28,7 @@ KEYS = (
     "code",
     "web",
     "builtin_process",
+    "mcp",
 )
 
 

@@ -25,7 +25,7 @@ from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.output import kept
 from tongs.pipeline.hiding import recorded, redact, redactor_of
-from tongs.pipeline.question import how_to_approve, request_of, restored, told_of_edit
+from tongs.pipeline.question import asker, how_to_approve, request_of, restored, told_of_edit
 from tongs.pipeline.walls import STRICT, own_walls, policy_of, with_reason, with_walls
 
 # A helper of a helper of a helper … : deeper than this is a mistake or an attack.
@@ -227,6 +227,8 @@ async def execute(
             keep=lambda data: kept(data, allowance.limits.output, parts.spool, call.id),
             search=parts.search,
             jobs=parts.jobs,
+            servers=parts.servers,
+            ask=asker(call, tool, parts, door),
         )
         try:
             result = await parts.executors[tool.executor].execute(call.arguments, context)

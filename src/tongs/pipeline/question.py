@@ -6,7 +6,14 @@ import json
 from collections.abc import Callable, Mapping
 
 from tongs.core.annotations import Any
-from tongs.core.approval import ApprovalRequest, ApprovalResponse, FileChange, bound_to, described
+from tongs.core.approval import (
+    ApprovalRequest,
+    ApprovalResponse,
+    Approver,
+    FileChange,
+    bound_to,
+    described,
+)
 from tongs.core.call import CallerKind, ToolCall
 from tongs.core.decision import Verdict
 from tongs.core.execution import World
@@ -54,6 +61,24 @@ def request_of(
         stdin=described(call.input, redact(door)) if call.input else "",
         whole=not call.input and shown == call.arguments,
     )
+
+
+def asker(call: ToolCall, tool: Tool, parts: Parts, door: Door) -> Approver:
+    """Asks the person in the midst of a call, on the record: what is asked, and whether they said
+    yes. What they wrote is for whoever asked, and stands nowhere."""
+
+    async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
+        if door.approver is None:
+            return None
+        parts.audit.asked(recorded(call, door), tool, request)
+        response = await door.approver(request)
+        if response is not None:
+            parts.audit.answered(
+                recorded(call, door), tool, replace(response, modified_args=None, remember=None)
+            )
+        return response
+
+    return ask
 
 
 def _changes(

@@ -18,6 +18,9 @@ def own_walls(tool: Tool, parts: Parts) -> tuple[Sequence[str], Sequence[str]] |
     """What an executor that starts no process holds, and what nobody does; None where a sandbox
     has to hold the walls."""
     executor = parts.executors[tool.executor]
+    if (of_tool := getattr(executor, "walls_of", None)) is not None:
+        held: tuple[Sequence[str], Sequence[str]] | None = of_tool(tool)
+        return held
     walls = getattr(executor, "walls", None)
     return None if walls is None else (walls, getattr(executor, "lacks", ()))
 

@@ -45,6 +45,7 @@ from tongs.store.trust import TrustStore
 if TYPE_CHECKING:
     from tongs.audit.log import AuditLog
     from tongs.builtin.workspace import Workspace
+    from tongs.core.servers import Servers
     from tongs.runtime.approvals import ApprovalDesk
     from tongs.runtime.creating import Created
     from tongs.runtime.holding import Held
@@ -149,6 +150,11 @@ class Runtime:
     def server_tools(self) -> ServerTools:
         """What is known of the tools of MCP servers; starts none."""
         return self._served()
+
+    @property
+    def servers(self) -> Servers:
+        """The MCP servers: what they offer, and how they are."""
+        return self._parts.servers
 
     def register(self, tool: Tool | ToolLike) -> Tool:
         """Add a tool of the program itself: a Tool, a BaseTool or a function with `@tool`.
@@ -369,6 +375,7 @@ class Runtime:
         await self._jobs.aclose()
 
     def _shut(self) -> None:
+        self._parts.servers.close()
         self.audit.close()
         self._parts.sandbox.close()
 

@@ -56,6 +56,7 @@ class ChosenSandbox:
         self._state = state
         self._made: dict[str, Sandbox] = {}
         self._found: Found | None = None
+        self._threads = False
         # Calls of several threads may be the first together, and what is tried out is tried once.
         self._lock = _thread.RLock()
 
@@ -109,6 +110,12 @@ class ChosenSandbox:
             return self._chosen(self._wanted(policy)), _without_host_list(policy)
         return self._back_end("limits"), policy
 
+    def expect_threads(self) -> None:
+        with self._lock:
+            self._threads = True
+            for made in self._made.values():
+                made.expect_threads()
+
     def close(self) -> None:
         for made in self._made.values():
             made.close()
@@ -142,7 +149,10 @@ class ChosenSandbox:
             host = self._host
             if self._found is not None:
                 host = replace(host, scratch_view=self._found.scratch_view)
-            self._made[key] = sandbox.create(key, direct=self._direct, spool=self._spool, host=host)
+            made = sandbox.create(key, direct=self._direct, spool=self._spool, host=host)
+            if self._threads:
+                made.expect_threads()
+            self._made[key] = made
         return self._made[key]
 
 

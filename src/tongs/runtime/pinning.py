@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING, Any
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 class PinnedServers:
     """As `core.servers.Servers`. Its first connection pins what a server tells."""
 
-    def __init__(self, servers: Servers, pins: Callable[[], PinStore]) -> None:
+    def __init__(self, servers: Servers, state: str) -> None:
         self._servers = servers
-        self._pins = pins
+        self._state = state
+        self._made: PinStore | None = None
 
     async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
         listing = await self._servers.listed(spec, waiter)
@@ -80,6 +81,13 @@ class PinnedServers:
                 hint=f"a person can read the difference and accept it: tongs mcp pin {spec.name}",
             )
         return replace(tool, definition=pin.accepted, digest=pin.digest)
+
+    def _pins(self) -> PinStore:
+        from tongs.store.pins import PinStore  # noqa: PLC0415 - where a server was asked
+
+        if self._made is None:
+            self._made = PinStore(self._state)
+        return self._made
 
     def permissions(self, spec: ServerSpec) -> Permissions:
         return self._servers.permissions(spec)

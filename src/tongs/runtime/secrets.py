@@ -20,6 +20,7 @@ from tongs.store.files import read_whole
 # A key is shorter; who means a larger file means another file.
 _LARGEST = 64 * 1024
 _ENV = "env:"
+_KINDS = (_ENV, "file:", "keyring:")
 
 
 class Unusable(Exception):
@@ -58,6 +59,42 @@ class Secrets:
             # A disk, or somebody who is asked to unlock the keyring.
             return await waiter.blocking(lambda: self._values(permissions, tool))
         return self._values(permissions, tool)
+
+    def values(self, permissions: Permissions, tool: str) -> dict[str, str]:
+        """As `reveal`, for whoever may block."""
+        return self._values(permissions, tool)
+
+    def referenced(
+        self, texts: Mapping[str, str], server: str
+    ) -> tuple[dict[str, str], tuple[str, ...]]:
+        """The texts with each reference (`env:NAME`, `file:…`, `keyring:…`) replaced by its value,
+        and these values. A reference may stand after a word, as in `Bearer env:NAME`. May block."""
+        found: dict[str, str] = {}
+        secrets: list[str] = []
+        missing: list[str] = []
+        for name, text in texts.items():
+            before, _, last = text.rpartition(" ")
+            if not last.startswith(_KINDS):
+                found[name] = text
+                continue
+            try:
+                value = self._look_up(Reference(last, f"mcp.servers.{server}"))
+            except Unusable as unusable:
+                missing.append(f"{name} is {last}, which {unusable.reason}")
+                continue
+            if not value:
+                missing.append(f"{name} is {last}, which is not there")
+                continue
+            secrets.append(value)
+            found[name] = f"{before} {value}" if before else value
+        if missing:
+            raise ToolError(
+                ErrorCode.SECRET_MISSING,
+                f"the server {server} was not started: {'; '.join(missing)}",
+                details={"server": server},
+                hint="put a value there, or change the reference",
+            )
+        return found, tuple(secrets)
 
     def _values(self, permissions: Permissions, tool: str) -> dict[str, str]:
         found: dict[str, str] = {}

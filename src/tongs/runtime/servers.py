@@ -24,22 +24,13 @@ from tongs.store.pins import Pin, Pinned, PinStore
 if TYPE_CHECKING:
     from tongs.config.servers import ServerFiles
 
-# What a server may do of which the config says nothing.
-READS_THE_PROJECT = Permissions(read=(".",))
 _ANYTHING: Mapping[str, Any] = {"type": "object", "properties": {}}
 _QUALIFIER = f"{SERVED}:"
 
 
-def declared(spec: ServerSpec) -> Permissions:
-    """What a server may touch, as it is written; one that runs elsewhere is reached, no more."""
-    if spec.permissions is not None:
-        return spec.permissions
-    return Permissions(network=(_host(spec.url),)) if spec.remote else READS_THE_PROJECT
-
-
 def level_of(spec: ServerSpec) -> Level:
     """The most that its walls let it do. Nobody knows what one does that runs elsewhere."""
-    may = declared(spec)
+    may = spec.wanted
     if spec.remote or may.network:
         return Level.RUN
     return Level.WRITE if may.write else Level.READ
@@ -225,7 +216,7 @@ def _made(spec: ServerSpec, name: str, pin: Pin | None) -> Tool:
         executor=SERVED,
         plan=ServerTool(spec, name, definition, digest),
         tags=terms.tags or (level_of(spec).value,),
-        permissions=declared(spec),
+        permissions=spec.wanted,
         timeout=spec.timeout if terms.timeout is None else terms.timeout,
         requires_approval=bool(terms.approval),
         approval_reason=f"mcp.servers.{spec.name}.tools.{name} asks for it"
@@ -275,14 +266,3 @@ def _no_tool(name: str, spec: ServerSpec, pinned: Pinned) -> ToolError:
     if not missing.details["nearest"]:
         missing.details["hint"] = f"tongs mcp inspect {spec.name} asks the server what it has"
     return missing
-
-
-def _host(url: str) -> str:
-    """As a list of hosts names it: the port only where it is not the usual one."""
-    from urllib.parse import urlsplit  # noqa: PLC0415 - most servers are programs
-
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host
-    usual = {"http": 80, "https": 443}.get(parts.scheme)
-    return host if parts.port in (None, usual) else f"{host}:{parts.port}"

@@ -33,6 +33,7 @@ from tongs.store.log import Log
 
 if TYPE_CHECKING:
     from tongs.core.files import Files
+    from tongs.core.servers import Servers
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
@@ -171,7 +172,18 @@ class Wiring:
             watch=watching(configured=self._settings.telemetry),
             reveal=self.reveal,
             spool=self._spool(),
+            servers=self.servers(sandbox),
         )
+
+    def servers(self, sandbox: Sandbox) -> Servers:
+        """The way to MCP servers; nothing of it is loaded before the first is needed."""
+        from tongs.runtime.gateway import LazyServers, ServerWorld  # noqa: PLC0415 - small
+        from tongs.runtime.pinning import PinnedServers  # noqa: PLC0415 - as above
+
+        def around() -> ServerWorld:
+            return ServerWorld(self.place, self._settings, self._host, self._secrets, sandbox)
+
+        return PinnedServers(LazyServers(around), self._places.state)
 
     def ask(
         self,
@@ -191,7 +203,9 @@ class Wiring:
         """Whether the walls around a call would be those that its permissions promise."""
 
         def check(call: ToolCall, tool: Tool) -> bool:
-            if hasattr(self._executors[tool.executor], "walls"):
+            executor = self._executors[tool.executor]
+            of_tool = getattr(executor, "walls_of", None)
+            if hasattr(executor, "walls") or (of_tool is not None and of_tool(tool) is not None):
                 return True
             allowance = self.allow(call, tool)
             policy = Policy(

@@ -38,6 +38,8 @@ class LinuxSandbox(ABC):
         self, *, direct: bool, spool: SpoolOpener | None, temp_root: str, host: Host
     ) -> None:
         self._direct = direct
+        # Whether this process itself may fork, which is right only while it has one thread.
+        self._forks = direct
         self._spool = spool
         self._temp_root = temp_root
         self._host = host
@@ -70,6 +72,11 @@ class LinuxSandbox(ABC):
 
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
         return self._confined(policy).not_enforced
+
+    def expect_threads(self) -> None:
+        """Have a fork server from here on. Sessions that are open keep what they were given."""
+        if self._forks:
+            self._forks, self._kept = False, None
 
     def close(self) -> None:
         """End what is kept between calls. The sandbox can be used again afterwards."""
@@ -185,7 +192,7 @@ class LinuxSandbox(ABC):
             from tongs.sandbox.compiled import program  # noqa: PLC0415 - as above
 
             native = program() if self._host.native else ""
-            if self._direct and not native:
+            if self._forks and not native:
                 from tongs.sandbox.launch import Direct  # noqa: PLC0415 - as above
 
                 self._kept = Pool(Direct())

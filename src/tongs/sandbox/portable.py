@@ -24,6 +24,7 @@ from tongs.core.execution import (
     STDOUT,
     Command,
     Completed,
+    Link,
     Observer,
     OutputArrived,
     Policy,
@@ -129,6 +130,13 @@ class PortableSession:
 
     async def serve(self, service: Service, observe: Observer) -> Completed | None:
         return None  # nothing is kept between calls
+
+    async def start(self, command: Command) -> Link:
+        raise ToolError(
+            ErrorCode.SANDBOX_UNAVAILABLE,
+            f"`{command.argv[0]}` was not started: programs that stay run on Linux only",
+            hint="run tongs on Linux (on Windows: inside WSL 2)",
+        )
 
     def close(self) -> None:
         shutil.rmtree(self._base, ignore_errors=True)

@@ -255,6 +255,9 @@ class SeatbeltSandbox:
     def cannot_enforce(self, policy: Policy) -> Sequence[str]:
         return NOT_ENFORCED
 
+    def expect_threads(self) -> None:
+        """Nothing here forks this process as it is."""
+
     def close(self) -> None:
         """Nothing is kept between calls."""
 

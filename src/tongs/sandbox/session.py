@@ -11,6 +11,7 @@ from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.execution import (
     Command,
     Completed,
+    Link,
     Observer,
     Policy,
     Service,
@@ -176,6 +177,32 @@ class TreeSession:
         finally:
             capture.close()
             self._spooled += capture.spooled
+
+    async def start(self, command: Command) -> Link:
+        """Start a program that stays. A session has either one of these, or commands."""
+        from tongs.sandbox.link import TreeLink  # noqa: PLC0415 - MCP servers only
+
+        files, self._files = self._files, {}
+        request = request_for(command, self._confinement, files)
+        if not self._taken().alive:
+            self._replace()
+        channel = self._taken()
+        if self._confinement.proxy is not None and self._proxy is None:
+            await self._start_proxy(channel)
+        try:
+            pipes = Pipes(with_stdin=True)
+        except OSError as error:
+            raise failures.unusable(command, f"no pipes: {error.strerror}") from error
+        confined = "fs.read" in self.enforced
+        seen = (*self._policy.permissions.readable, *self._policy.programs)
+        link = TreeLink(command, pipes, channel, self._exceeded, seen if confined else None)
+        try:
+            channel.send(request, pipes.given)
+            pipes.hand_over()
+        except BaseException:
+            link.close()
+            raise
+        return link
 
     def close(self) -> None:
         if self._channel is not None:

@@ -1,0 +1,193 @@
+"""Calls a tool of an MCP server. The server is a process of its own, behind walls of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from tongs.core.annotations import Any
+from tongs.core.approval import ApprovalRequest
+from tongs.core.digest import digest_of
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.execution import Context, Executor, Progressed, World
+from tongs.core.permissions import Permissions
+from tongs.core.result import ToolResult
+from tongs.core.servers import ServerAnswer, ServerForm, ServerSpec, ServerTool
+from tongs.core.tool import Tool
+from tongs.output import decoded, visible
+
+# A rule of this name asks; an answer is never remembered for the next form.
+ELICITATION = "elicitation"
+# What a form must not ask for according to the protocol, and asks for nevertheless.
+_SECRET_WORDS = (
+    *("password", "passwd", "passphrase", "secret", "token", "api key", "api_key", "apikey"),
+    *("private key", "private_key", "credential", "credit card", "pin code", "seed phrase"),
+)
+
+
+def create(executors: Mapping[str, Executor]) -> McpExecutor:
+    return McpExecutor()
+
+
+class McpExecutor:
+    def walls_of(self, tool: Tool) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """Of a server that is an address: the host is fixed and checked, the rest is not ours."""
+        plan: ServerTool = tool.plan
+        return (("network", "fs.read", "fs.write"), ()) if plan.server.remote else None
+
+    def preview(self, tool: Tool, arguments: Mapping[str, Any], world: World) -> str:
+        plan: ServerTool = tool.plan
+        given = json.dumps(dict(arguments), ensure_ascii=False, default=str)
+        return f"{plan.name} of the MCP server {_told(plan.server)}\n{visible(given)}"
+
+    async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
+        plan: ServerTool = context.tool.plan
+        _must_cover(plan.server, context)
+        try:
+            answer = await context.servers.call(
+                *(plan, arguments, _Asked(context), context.waiter, context.deadline),
+                walls=() if plan.server.remote else context.session.enforced,
+            )
+        except ToolError as error:
+            if error.code is not ErrorCode.EXECUTION_ERROR:
+                raise
+            return ToolResult(error=error)
+        return _result(answer, plan, context)
+
+
+class _Asked:
+    """The call, as its server sees it."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._forms = 0
+
+    def progress(self, done: float, total: float | None, message: str) -> None:
+        self._context.observe(Progressed(done, total, message))
+
+    async def fill_in(self, form: ServerForm) -> Mapping[str, Any] | None:
+        self._forms += 1
+        request = _question(form, self._context, self._forms)
+        try:
+            response = await self._context.ask(request)
+        except ToolError:
+            return None  # nobody could be reached in time
+        if response is None or not response.approved:
+            return None
+        filled = request.args if response.modified_args is None else response.modified_args
+        return dict(filled) if _fits(filled, form) else None
+
+
+def _question(form: ServerForm, context: Context, number: int) -> ApprovalRequest:
+    """The form as a question: its fields are the arguments, and to edit them is to fill it in."""
+    plan: ServerTool = context.tool.plan
+    server = plan.server.name
+    fields = form.schema.get("properties")
+    fields = fields if isinstance(fields, dict) else {}
+    lines = [f"the MCP server {server} asks, not Tongs: {form.message}"]
+    if form.url:
+        lines.append(f"it wants you to open {form.url}")
+    for name, field in fields.items():
+        about = field.get("description") or field.get("title") if isinstance(field, dict) else ""
+        lines.append(f"  {visible(str(name))}: {visible(str(about or ''))[:500]}".rstrip(": "))
+    if _is_delicate(form, fields):
+        lines.append(
+            "CAREFUL: this looks like a question for a secret, which a server must not ask for"
+        )
+    identity = [context.call.id, server, number, form.message, dict(form.schema), form.url]
+    return ApprovalRequest(
+        step_id=context.call.id,
+        tool=context.tool.name,
+        args={name: _given(field) for name, field in fields.items()},
+        reason=f"the server {server} asks for information; what you allow is sent to it",
+        rule=ELICITATION,
+        preview="\n".join(lines),
+        caller=context.call.caller,
+        permissions=context.permissions,
+        input_schema=dict(form.schema),
+        digest=digest_of(json.dumps(identity, sort_keys=True, default=str).encode()),
+        tags=context.tool.tags,
+        project=context.tool.origin.project or context.world.place.root,
+        # Never to be answered by what was decided once.
+        whole=False,
+    )
+
+
+def _given(field: Any) -> Any:
+    """What stands in a field before anybody has filled it in."""
+    if not isinstance(field, dict):
+        return ""
+    if "default" in field:
+        default = field["default"]
+        return visible(default) if isinstance(default, str) else default
+    kinds: Mapping[str, Any] = {"boolean": False, "integer": 0, "number": 0, "array": []}
+    return kinds.get(str(field.get("type")), "")
+
+
+def _is_delicate(form: ServerForm, fields: Mapping[str, Any]) -> bool:
+    said = json.dumps([form.message, fields], ensure_ascii=False, default=str).lower()
+    return any(word in said for word in _SECRET_WORDS)
+
+
+def _fits(filled: Mapping[str, Any], form: ServerForm) -> bool:
+    from tongs.schema.check import SchemaInvalid, violations  # noqa: PLC0415 - forms only
+
+    if form.url:
+        return True
+    try:
+        return not violations(dict(form.schema), dict(filled))
+    except SchemaInvalid:
+        return False
+
+
+def _told(server: ServerSpec) -> str:
+    where = server.url or " ".join(server.command)
+    return f"{server.name} ({visible(where)})"
+
+
+def _must_cover(server: ServerSpec, context: Context) -> None:
+    """A server does for a caller all that it may itself, so the caller must be allowed that."""
+    needed = context.servers.permissions(server)
+    lack = needed.beyond(context.permissions)
+    if needed.within(context.permissions) or lack == Permissions():
+        return
+    caller = context.call.caller.name
+    from tongs.policy.grants import line_of  # noqa: PLC0415 - only for the message
+
+    raise ToolError(
+        ErrorCode.DENIED,
+        f"{context.tool.name} was not run: the server {server.name} may do what {caller} may not",
+        details={"missing": lack.to_wire()},
+        blocked_by=BlockedBy.CEILING,
+        hint=f"to grant it, write in the definition of {caller}:"
+        f" {line_of(lack, context.tool, context.world.place)}",
+    )
+
+
+def _result(answer: ServerAnswer, plan: ServerTool, context: Context) -> ToolResult:
+    text = visible("\n".join(_shown(answer.content)))
+    kept = context.keep(text.encode("utf-8", "replace"))
+    output = decoded(kept.data)
+    metadata: dict[str, Any] = {"server": plan.server.name}
+    warnings = list(answer.warnings)
+    if len(kept.data) < len(text.encode("utf-8", "replace")):
+        metadata["outputSize"] = len(text.encode("utf-8", "replace"))
+    if kept.handle is not None:
+        metadata["outputHandle"] = kept.handle
+    if answer.failed:
+        error = ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            output.strip()[:4000] or f"{context.tool.name} failed and gave no reason",
+            details={"server": plan.server.name},
+        )
+        return ToolResult(output=output, error=error, warnings=warnings, metadata=metadata)
+    return ToolResult(output=output, value=answer.structured, warnings=warnings, metadata=metadata)
+
+
+def _shown(content: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    for block in content:
+        kind = block.get("type")
+        if kind == "text":
+            yield str(block["text"])
+        else:
+            yield f"[{kind}]"

@@ -1,0 +1,181 @@
+"""All servers of a runtime, for calls of any thread: one loop in one thread holds them."""
+
+from __future__ import annotations
+
+import _thread  # as in `exchange`
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.execution import Policy, Sandbox, Waiter
+from tongs.core.permissions import Permissions
+from tongs.core.record import dataclass, field
+from tongs.core.servers import (
+    Listing,
+    ServerAnswer,
+    ServerCall,
+    ServerSpec,
+    ServerState,
+    ServerTool,
+)
+from tongs.gateway.exchange import Exchange, cut_short
+
+if TYPE_CHECKING:
+    import asyncio
+    import threading
+
+    from tongs.gateway.hosting import Hosted
+
+# Seconds for all servers together to end.
+_ENDING = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a server is given, with the values of its secrets, which are redacted everywhere."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+
+
+class Surroundings(Protocol):
+    """What a runtime knows of the place in which servers run."""
+
+    @property
+    def sandbox(self) -> Sandbox: ...
+
+    @property
+    def private_hosts(self) -> tuple[str, ...]:
+        """Hosts with a private address that the person's config lets tools reach."""
+
+    def policy(self, spec: ServerSpec) -> Policy:
+        """What its process must hold to, for as long as it lives."""
+
+    def values(self, spec: ServerSpec) -> Values:
+        """Looked up for every start anew. May block. Raises ToolError SECRET_MISSING."""
+
+    def waiter(self) -> Waiter:
+        """One for the loop that runs."""
+
+
+class Gateway:
+    """As `core.servers.Servers`. Any thread may use it."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        # By the identity of their configs: two of one name are two servers.
+        self._hosted: dict[str, Hosted] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = _thread.allocate_lock()
+
+    async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
+        # The start has its own limit; this one is for a server that starts and then says nothing.
+        seconds = 2 * spec.start_timeout
+        deadline = time.monotonic() + seconds
+        exchange = Exchange(self._running_loop())
+        try:
+            return await exchange.run(lambda _: self._of(spec).listed(), waiter, deadline)
+        except TimeoutError:
+            raise cut_short(spec.name, seconds) from None
+
+    async def call(
+        self,
+        tool: ServerTool,
+        arguments: Mapping[str, Any],
+        call: ServerCall,
+        waiter: Waiter,
+        deadline: float | None,
+        walls: Sequence[str] = (),
+    ) -> ServerAnswer:
+        begun = time.monotonic()
+        exchange = Exchange(self._running_loop())
+
+        def work(box: ServerCall) -> Any:
+            return self._of(tool.server).call(tool, arguments, box, walls)
+
+        try:
+            answer: ServerAnswer = await exchange.run(work, waiter, deadline, call)
+        except TimeoutError:
+            raise cut_short(tool.server.name, round(time.monotonic() - begun, 1)) from None
+        return answer
+
+    def permissions(self, spec: ServerSpec) -> Permissions:
+        return self._surroundings.policy(spec).permissions
+
+    def state(self, name: str) -> ServerState:
+        with self._lock:
+            known = [one for one in self._hosted.values() if one.spec.name == name]
+        states = [hosted.state for hosted in known]
+        running = [state for state in states if state.status == "running"]
+        return (running or states or [ServerState(name, "idle")])[-1]
+
+    def close(self) -> None:
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+            hosted, self._hosted = list(self._hosted.values()), {}
+        if loop is None or thread is None:
+            return
+        import asyncio  # noqa: PLC0415 - whoever is here has it loaded
+
+        async def end() -> None:
+            await asyncio.gather(*(one.stop() for one in hosted), return_exceptions=True)
+
+        ending = asyncio.run_coroutine_threadsafe(end(), loop)
+        try:
+            ending.result(_ENDING)
+        except TimeoutError:
+            pass  # their supervisors end them when this process is gone
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(_ENDING)
+
+    def _of(self, spec: ServerSpec) -> Hosted:
+        """On the loop."""
+        from tongs.gateway.hosting import Hosted  # noqa: PLC0415 - needs asyncio
+        from tongs.gateway.starting import connection_of  # noqa: PLC0415 - as above
+
+        with self._lock:
+            hosted = self._hosted.get(spec.identity)
+            if hosted is None:
+                hosted = Hosted(spec, lambda: connection_of(spec, self._surroundings))
+                self._hosted[spec.identity] = hosted
+        return hosted
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop, self._thread = _started(self._surroundings.sandbox.expect_threads)
+            return self._loop
+
+
+def _started(
+    before: Callable[[], None],
+) -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
+    import asyncio  # noqa: PLC0415 - servers only
+    import threading  # noqa: PLC0415 - as above
+
+    # From here on this process has two threads, and must not be forked as it is.
+    before()
+    loop = asyncio.new_event_loop()
+
+    def run() -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            loop.close()
+
+    # A daemon: a program that never closes its runtime must still be able to end.
+    thread = threading.Thread(target=run, name="tongs-servers", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:
+        loop.close()
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR, f"no thread for MCP servers could be started: {error}"
+        ) from error
+    return loop, thread

@@ -1,0 +1,133 @@
+"""What MCP servers run in: their walls, their environment, their secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tongs.config.environment import base_environment
+from tongs.config.settings import Settings
+from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.execution import Place, Policy, Sandbox, Waiter
+from tongs.core.permissions import Permissions, absolute
+from tongs.core.record import replace
+from tongs.core.servers import (
+    Listing,
+    ServerAnswer,
+    ServerCall,
+    Servers,
+    ServerSpec,
+    ServerState,
+    ServerTool,
+)
+from tongs.policy.permissions import too_broad
+from tongs.runtime.secrets import Secrets
+
+if TYPE_CHECKING:
+    from tongs.gateway.servers import Values
+
+
+class ServerWorld:
+    """As `gateway.servers.Surroundings`."""
+
+    def __init__(
+        self,
+        place: Place,
+        settings: Settings,
+        host: Mapping[str, str],
+        secrets: Secrets,
+        sandbox: Sandbox,
+    ) -> None:
+        self._place = place
+        self._settings = settings
+        self._host = host
+        self._secrets = secrets
+        self.sandbox = sandbox
+
+    @property
+    def private_hosts(self) -> tuple[str, ...]:
+        return self._settings.private_hosts
+
+    def policy(self, spec: ServerSpec) -> Policy:
+        project = spec.project or self._place.root
+        limits = self._settings.limits_for(spec.name, spec.limits)
+        return Policy(
+            permissions=self._permissions(spec, project),
+            # Time is a matter of each call, not of a process that answers many.
+            limits=replace(limits, cpu=None),
+            project=project,
+            call_id=f"mcp-{spec.name}",
+            cwd=absolute(spec.cwd, project, self._place.home) if spec.cwd else self._start(project),
+            private_hosts=self._settings.private_hosts,
+            again=False,
+        )
+
+    def values(self, spec: ServerSpec) -> Values:
+        from tongs.gateway.servers import Values  # noqa: PLC0415 - where one is started
+
+        environment, first = self._secrets.referenced(spec.env, spec.name)
+        headers, second = self._secrets.referenced(spec.headers, spec.name)
+        declared = self._secrets.values(spec.wanted, spec.name)
+        base = {} if spec.remote else base_environment(self._host, "/tmp")
+        return Values(
+            environment={**base, **declared, **environment},
+            headers=headers,
+            secrets=(*first, *second, *declared.values()),
+        )
+
+    def waiter(self) -> Waiter:
+        from tongs.sandbox.waiting import LoopWaiter  # noqa: PLC0415 - needs asyncio
+
+        return LoopWaiter()
+
+    def _permissions(self, spec: ServerSpec, project: str) -> Permissions:
+        if spec.permissions is None and not spec.remote and too_broad(project, self._place):
+            return Permissions()
+        return spec.wanted.resolved(project, self._place.home)
+
+    def _start(self, project: str) -> str:
+        return self._place.start if project == self._place.root else project
+
+
+class LazyServers:
+    """As `core.servers.Servers`; the gateway is loaded when the first server is needed."""
+
+    def __init__(self, around: Callable[[], ServerWorld]) -> None:
+        self._around = around
+        self._world: ServerWorld | None = None
+        self._made: Servers | None = None
+
+    async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
+        return await self._gateway().listed(spec, waiter)
+
+    async def call(
+        self,
+        tool: ServerTool,
+        arguments: Mapping[str, Any],
+        call: ServerCall,
+        waiter: Waiter,
+        deadline: float | None,
+        walls: Sequence[str] = (),
+    ) -> ServerAnswer:
+        return await self._gateway().call(tool, arguments, call, waiter, deadline, walls)
+
+    def permissions(self, spec: ServerSpec) -> Permissions:
+        return self._surroundings().policy(spec).permissions
+
+    def state(self, name: str) -> ServerState:
+        return ServerState(name, "idle") if self._made is None else self._made.state(name)
+
+    def close(self) -> None:
+        if self._made is not None:
+            self._made.close()
+
+    def _surroundings(self) -> ServerWorld:
+        if self._world is None:
+            self._world = self._around()
+        return self._world
+
+    def _gateway(self) -> Servers:
+        if self._made is None:
+            from tongs.gateway.servers import Gateway  # noqa: PLC0415 - servers only
+
+            self._made = Gateway(self._surroundings())
+        return self._made
