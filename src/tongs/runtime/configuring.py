@@ -99,6 +99,13 @@ class Configuring:
                 self._write(file, after.encode(), scope)
         return file
 
+    def check(self, values: Sequence[tuple[tuple[str, ...], Any]], scope: Scope) -> None:
+        """As `put`, but nothing is written."""
+        file = os.path.realpath(self.file(scope))
+        before = self._text(file)
+        document = parse_config(before, file) if before else Document({}, [1], file)
+        _with_all(document, before.decode("utf-8-sig"), values)
+
     def remove(self, path: tuple[str, ...], scope: Scope) -> str:
         """Take one key out of the file of a scope; the file. Raises ToolError."""
         refuse_inside_a_call("change settings")

@@ -33,8 +33,11 @@ class PinnedServers:
         self._made: PinStore | None = None
 
     async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
+        from tongs.runtime.definitions import refusals_said  # noqa: PLC0415 - where one was asked
+
         listing = await self._servers.listed(spec, waiter)
-        self._pins().seen(spec, listing.tools, title=listing.name, version=listing.version)
+        with refusals_said(f"what {spec.name} offers was not pinned"):
+            self._pins().seen(spec, listing.tools, title=listing.name, version=listing.version)
         return listing
 
     async def call(

@@ -87,7 +87,7 @@ class ServerTools:
             _entry(self.tool(spec, pin.name, pinned))
             for spec, pinned in known
             for pin in (pinned.tools.values() if pinned is not None else ())
-            if not pin.gone and _terms(spec, pin.name).enabled
+            if not pin.gone and terms_of(spec, pin.name).enabled
         ]
         return sorted(found, key=lambda entry: entry.name)
 
@@ -120,7 +120,7 @@ class ServerTools:
         Raises ToolError where the server has no such tool, or it is switched off.
         """
         full = full_name(spec.name, name)
-        if not _terms(spec, name).enabled:
+        if not terms_of(spec, name).enabled:
             raise _off(full, f"mcp.servers.{spec.name}.tools.{name}", spec)
         pin = None if pinned is None else pinned.tools.get(name)
         if pinned is not None and (pin is None or pin.gone):
@@ -197,14 +197,14 @@ def _unusable(tool: Tool, error: ToolError) -> ToolError:
     return ToolError(ErrorCode.INVALID_DEFINITION, message, details=error.details)
 
 
-def _terms(spec: ServerSpec, tool: str) -> ToolTerms:
+def terms_of(spec: ServerSpec, tool: str) -> ToolTerms:
     return spec.tools.get(tool) or ToolTerms()
 
 
 def _made(spec: ServerSpec, name: str, pin: Pin | None) -> Tool:
     # A new or changed definition is nobody's to read but the person's who decides about it.
     definition = (None if pin is None else pin.accepted) or {}
-    terms = _terms(spec, name)
+    terms = terms_of(spec, name)
     digest = "" if pin is None else pin.digest
     schema = dict(definition.get("inputSchema") or _ANYTHING)
     schema.setdefault("properties", {})

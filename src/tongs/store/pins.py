@@ -123,6 +123,14 @@ class PinStore:
         with self._changing() as entries:
             return entries.pop(key_of(spec), None) is not None
 
+    def restore(self, spec: ServerSpec, before: Pinned | None) -> None:
+        """As it was before somebody tried something."""
+        with self._changing() as entries:
+            if before is None:
+                entries.pop(key_of(spec), None)
+            else:
+                entries[key_of(spec)] = before
+
     def _entries(self) -> dict[str, Pinned]:
         """As they are now: a process that runs for days must notice what a person accepts."""
         stamp = _stamp(self._file)

@@ -20,6 +20,8 @@ from tongs.surfaces.cli.parser import Parser, UsageError, add_scope_options
 
 if TYPE_CHECKING:
     import signal as _signal
+
+    from tongs.core.servers import ServerSpec
 else:
     import _signal  # the public module builds enums for every signal
 
@@ -106,10 +108,28 @@ def _arguments(invocation: Invocation, tool: Tool) -> dict[str, Any]:
 
 def _found(invocation: Invocation) -> Tool | None:
     """The tool whose schema the text needs; None where the pipeline will say what is wrong."""
+    name, runtime = invocation.options.name, invocation.runtime
     try:
-        return invocation.runtime.find(invocation.options.name, invocation.scope)
+        tool = runtime.find(name, invocation.scope)
+        if tool.executor == "mcp" and not tool.origin.digest and tool.trust.holds:
+            _connect(invocation, tool.plan.server)
+            tool = runtime.find(name, invocation.scope)
+        return tool
     except ToolError:
         return None
+
+
+def _connect(invocation: Invocation, spec: ServerSpec) -> None:
+    """What a server offers is known from its first connection on, which also pins it."""
+    from tongs.runtime.server_desk import ServerDesk
+
+    if invocation.options.show_command or invocation.options.dry_run:
+        return
+    found = ServerDesk(invocation.runtime).inspect(spec.name)
+    invocation.console.say(
+        f"{spec.name} is connected for the first time: its {len(found.listing.tools)} tools are"
+        f" pinned as they are now (tongs mcp inspect {spec.name})"
+    )
 
 
 def _is_known(tool: Tool) -> bool:

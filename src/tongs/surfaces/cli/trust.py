@@ -57,6 +57,14 @@ def run(invocation: Invocation) -> int:
     if tool.trust.holds:
         invocation.console.say(f"{tool.name} is trusted already: {tool.origin.path}")
         return failure.OK
+    if tool.executor == "mcp":
+        server = tool.plan.server.name
+        raise ToolError(
+            ErrorCode.UNTRUSTED,
+            f"{tool.name} is what the MCP server {server} says of it, and no file",
+            blocked_by=BlockedBy.TRUST,
+            hint=f"tongs mcp pin {server} shows the difference",
+        )
     return failure.OK if _accept_tool(invocation, tool) else failure.DENIED
 
 
@@ -66,6 +74,10 @@ def ask_to_trust(runtime: Runtime, terminal: Terminal, tool: Tool) -> bool:
         from tongs.surfaces.cli.review import ask_to_approve
 
         return ask_to_approve(runtime, terminal, tool)
+    if tool.executor == "mcp":
+        from tongs.surfaces.cli.mcp_pin import ask_to_pin
+
+        return ask_to_pin(runtime, terminal, tool.plan.server.name)
     _show(runtime, terminal, tool)
     if not terminal.agrees(f"trust {tool.name}?"):
         return False
