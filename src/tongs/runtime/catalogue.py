@@ -98,7 +98,7 @@ class Catalogue:
         if scope is Scope.BUILTIN:
             tools = map(self._builtins.get, self._builtins.names())
             return [shown(tool) for tool in tools if tool is not None]
-        files = [entry for entry in marked(self._all()) if scope.covers(entry.scope)]
+        files = self.files(scope)
         if not self._served:
             return files
         served = self._served()
@@ -107,6 +107,10 @@ class Catalogue:
         ]
         # A file of the same name comes after what it does not take the name from.
         return sorted([*served.entries(scope), *own], key=lambda entry: entry.name)
+
+    def files(self, scope: Scope = Scope.ANY) -> list[Entry]:
+        """Every definition of the scope that lies in a folder."""
+        return [entry for entry in marked(self._all()) if scope.covers(entry.scope)]
 
     def find(self, name: str, scope: Scope = Scope.ANY) -> Tool:
         """The tool that answers to a name, with the tools it calls linked to it."""

@@ -10,7 +10,7 @@ from tongs.authoring.lint import RULES, in_order
 from tongs.authoring.lint.executables import not_executable
 from tongs.authoring.lint.loading import named
 from tongs.authoring.lint.manifest_files import interpreted
-from tongs.authoring.lint.names import check_calls, check_names
+from tongs.authoring.lint.names import check_calls, check_names, check_servers
 from tongs.config.environment import host_environment
 from tongs.config.named import CONFIGS, ENDINGS, PROFILES
 from tongs.config.ownership import why_not_own
@@ -74,11 +74,12 @@ def linter_of(runtime: Runtime) -> Linter:
 def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
     """Every definition that a call at this place could find, and every config file."""
     linter = linter_of(runtime)
-    found = [linter.look(entry) for entry in runtime.entries() if not entry.served]
+    found = [linter.look(entry) for entry in runtime.definitions.catalogue.files()]
     for item in found:
         item.problems += _place(item.entry)
     found += _unlisted(runtime, scope)
-    problems = _together(found, frozenset())
+    problems = _together(found, frozenset(), server_names(runtime))
+    problems += _servers_names(runtime, found)
     settings = [look_at_config(entry) for entry in config_entries(runtime.places)]
     for item in settings:
         item.problems += _place(item.entry)
@@ -102,9 +103,10 @@ def lint_configs(places: Places, scope: Scope, why: DefinitionInvalid) -> Report
 def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
     """These files, and the definitions lying in these folders; ToolError if one is not there."""
     linter = linter_of(runtime)
-    entries = runtime.entries()
+    entries = runtime.definitions.catalogue.files()
     known = frozenset(entry.name for entry in entries)
-    by_path = {os.path.realpath(e.path): e for e in entries if not e.served}
+    by_path = {os.path.realpath(entry.path): entry for entry in entries}
+    servers = server_names(runtime)
     problems: list[Problem] = []
     looked: dict[str, Found] = {}
     by_hand = {os.path.abspath(path) for path in paths}
@@ -118,7 +120,7 @@ def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
                 found.append(Found(entry, [not_executable(entry.path)]))
             else:
                 found.append(linter.look(listed_as or entry, project=_project(runtime, entry)))
-        problems += _together(found, known)
+        problems += _together(found, known, servers)
         for item in found:
             item.by_hand = item.entry.path in by_hand
             looked[item.entry.path] = item
@@ -217,7 +219,29 @@ def _project(runtime: Runtime, entry: Entry) -> str:
     return places.project or runtime.places.root
 
 
-def _together(found: Sequence[Found], known: frozenset[str]) -> list[Problem]:
+def _servers_names(runtime: Runtime, found: Sequence[Found]) -> Iterator[Problem]:
+    """Names that begin with that of a server are the server's: a file has its qualified one."""
+    for item in found:
+        if runtime.definitions.catalogue.is_served(item.entry.name):
+            message = f"`{item.entry.name}` is kept for an MCP server"
+            fix = f"choose another name, or call it as {item.entry.qualified_name}"
+            severity = RULES["reserved-name"].severity
+            yield Problem(
+                item.entry.path, message, rule="reserved-name", severity=severity, hint=fix
+            )
+
+
+def server_names(runtime: Runtime) -> frozenset[str]:
+    """Every MCP server that is written down somewhere, whether it counts yet or not."""
+    files = runtime.settings_files
+    written = [voice.settings.data.get("mcp") or {} for voice in files.voices().all]
+    names = {name for each in written for name in each.get("servers") or ()}
+    return frozenset({*names, *files.servers().names()})
+
+
+def _together(
+    found: Sequence[Found], known: frozenset[str], servers: frozenset[str]
+) -> list[Problem]:
     """The problems of each file, and those that show only beside the others."""
     tools = [item for item in found if item.entry.format not in (_UNLISTED, *SETTINGS)]
     entries = [item.entry for item in tools]
@@ -227,6 +251,7 @@ def _together(found: Sequence[Found], known: frozenset[str]) -> list[Problem]:
     problems = [problem for item in found for problem in item.problems]
     problems += check_names(entries, documents)
     problems += check_calls(named_definitions, names)
+    problems += check_servers(named_definitions, servers)
     return problems
 
 

@@ -18,7 +18,7 @@ from tongs.core.scope import Scope
 from tongs.core.servers import SEPARATOR, ServerSpec, ServerTool, ToolTerms
 from tongs.core.tool import Level, Origin, Tool, Trust
 from tongs.registry import SERVED, Entry, not_found
-from tongs.schema.nearest import did_you_mean
+from tongs.schema.nearest import did_you_mean, nearest
 from tongs.store.pins import Pin, Pinned, PinStore
 
 if TYPE_CHECKING:
@@ -261,8 +261,13 @@ def _off(name: str, key: str, spec: ServerSpec) -> ToolError:
 
 
 def _no_tool(name: str, spec: ServerSpec, pinned: Pinned) -> ToolError:
-    known = [full_name(spec.name, pin.name) for pin in pinned.tools.values() if not pin.gone]
-    missing = not_found(name, known)
-    if not missing.details["nearest"]:
-        missing.details["hint"] = f"tongs mcp inspect {spec.name} asks the server what it has"
-    return missing
+    there = [pin.name for pin in pinned.tools.values() if not pin.gone]
+    close = [full_name(spec.name, n) for n in nearest(name.partition(SEPARATOR)[2], there, most=3)]
+    return ToolError(
+        ErrorCode.TOOL_NOT_FOUND,
+        f"there is no tool `{name}`",
+        details={"nearest": close},
+        hint=f"did you mean {' or '.join(f'`{each}`' for each in close)}?"
+        if close
+        else f"tongs mcp inspect {spec.name} asks the server what it has",
+    )

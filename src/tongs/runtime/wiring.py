@@ -16,7 +16,7 @@ from tongs.core.call import Caller, ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Policy, Sandbox, Waiter, World
 from tongs.core.parts import Allowance, Audit, Decide, Parts
-from tongs.core.permissions import Grants, Limits, shorter
+from tongs.core.permissions import Grants, Limits, Permissions, shorter
 from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
@@ -300,9 +300,10 @@ class Wiring:
         grants = self._settings.tools.get(name)
         if tool.creator and tool.trust.holds:
             self._below_the_ceiling(tool)
-        permissions = effective(tool, call, self.place, grants)
         if tool.executor == "mcp" and call.caller.ceiling is not None:
-            self._below_the_caller(call, tool, grants)
+            permissions = self._below_the_caller(call, tool, grants)
+        else:
+            permissions = effective(tool, call, self.place, grants)
         bound = call.caller.bound if tool.bound is None else tool.bound.meet(call.caller.bound)
         return Allowance(
             permissions=permissions,
@@ -317,12 +318,13 @@ class Wiring:
             bound=bound,
         )
 
-    def _below_the_caller(self, call: ToolCall, tool: Tool, grants: Grants | None) -> None:
+    def _below_the_caller(self, call: ToolCall, tool: Tool, grants: Grants | None) -> Permissions:
         """A server has one process for all of its callers, so its walls do not move for one."""
         from tongs.runtime.servers import require_covered  # noqa: PLC0415 - servers only
 
         alone = effective(tool, replace(call, caller=Caller()), self.place, grants)
         require_covered(tool, alone, call.caller, self.place)
+        return alone
 
     def _below_the_ceiling(self, tool: Tool) -> None:
         """Again at every call: the ceiling may have come down since the tool was created.

@@ -68,6 +68,36 @@ def check_calls(
                 yield definition.finding("tool-cycle", path, message)
 
 
+def check_servers(
+    definitions: Sequence[tuple[str, Definition]], known: frozenset[str]
+) -> Iterator[Problem]:
+    """MCP servers that definitions name and nobody has; `known` as in `check_calls`."""
+    # A tool inside of another one also has the servers of that one.
+    inline: dict[str, set[str]] = {}
+    for name, definition in definitions:
+        found = (definition.data.get("with") or {}).get("mcps") or ()
+        inline.setdefault(name, set()).update(str(each.get("name")) for each in found)
+    for name, definition in definitions:
+        here = known | inline[name]
+        for path, server in _servers(definition):
+            if server not in here:
+                close = nearest(server, here)
+                fix = f"did you mean `{close[0]}`?" if close else ""
+                message = f"there is no MCP server `{server}`"
+                yield definition.finding("unknown-server", path, message, fix=fix)
+
+
+def _servers(definition: Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    for action in definition.actions:
+        if "mcp" in action.data and "tool" in action.data:
+            yield (*action.path, "mcp"), str(action.data["mcp"])
+    uses = definition.data.get("uses") or {}
+    if "mcp" in uses:
+        yield (*definition.path, "uses", "mcp"), str(uses["mcp"])
+    for index, name in enumerate(uses.get("mcps") or ()):
+        yield (*definition.path, "uses", "mcps", index), str(name)
+
+
 def _calls(definition: Definition) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for action in definition.actions:
         if "tool" in action.data and "mcp" not in action.data:

@@ -167,6 +167,14 @@ _TABLE = (
         "correct the name, or define the tool under `with: {tools: […]}`",
     ),
     Rule(
+        "unknown-server",
+        _WARNING,
+        "`mcp: NAME` or `uses.mcp` where no MCP server of that name can be found",
+        "the call would fail every time",
+        "correct the name, add the server with `tongs mcp add`, or define it under"
+        " `with: {mcps: […]}`",
+    ),
+    Rule(
         "unused-parameter",
         _WARNING,
         "a parameter that no placeholder uses",
