@@ -40,10 +40,11 @@ class ServerWorld:
     def listed(self) -> Listing:
         return drive(self.runtime.servers.listed(self.spec, BlockingWaiter()))
 
-    def accept(self, timeout: float | None = None) -> None:
-        """Register all tools as they are now."""
+    def accept(self, **seconds: float) -> None:
+        """Register all tools as they are now, some with a time limit of their own."""
         self.listing = self.listed()
         for definition in self.listing.tools:
+            timeout = seconds.get(definition["name"])
             self.runtime.register(tool_of(self.spec, definition, timeout=timeout))
 
     def call(self, name: str, text: str = "", **arguments: Any) -> ToolResult:

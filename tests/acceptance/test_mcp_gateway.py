@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.mcp_world import ServerWorld, serving
 
+from tongs.core.approval import ApprovalResponse
 from tongs.core.errors import ErrorCode
 from tongs.core.execution import Progressed
 
@@ -61,3 +63,62 @@ def test_a_server_sees_nothing_of_our_environment(world: ServerWorld) -> None:
     assert "NOBODY_MAY_SEE" not in seen
     assert "TONGS_HOME" not in seen
     assert {"PATH", "HOME", "TMPDIR"} <= set(seen)
+
+
+def test_pictures_are_named_and_their_data_is_kept(world: ServerWorld) -> None:
+    result = world.call("picture")
+
+    assert result.output == "[image: image/png, 5 bytes]\n[resource file:///x]\ninside"
+    assert result.metadata["blocks"] == [{"type": "image", "mimeType": "image/png", "bytes": 5}]
+    read = world.runtime.call_sync("output_read", handle=result.metadata["contentHandle"])
+    assert "aGVsbG8=" in read.output
+
+
+def test_what_a_server_asks_is_shown_as_its_question_and_answered_by_the_person(
+    world: ServerWorld,
+) -> None:
+    world.asked.clear()
+    world.answer = ApprovalResponse(approved=True, modified_args={"password": "given"})
+
+    result = world.call("ask")
+
+    assert json.loads(result.output) == {"action": "accept", "content": {"password": "given"}}
+    (request,) = world.asked
+    assert request.rule == "elicitation"
+    assert "the MCP server deeds asks, not Tongs: Log in \\x1b[1magain" in request.preview
+    assert "CAREFUL" in request.preview
+    assert "\\u202epassword" in request.preview
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, ApprovalResponse(approved=False), ApprovalResponse(approved=True, modified_args={})],
+    ids=["nobody", "denied", "not-filled-in"],
+)
+def test_without_an_answer_of_a_person_a_server_gets_none(
+    world: ServerWorld, answer: ApprovalResponse | None
+) -> None:
+    world.answer = answer
+
+    assert json.loads(world.call("ask").output) == {"action": "decline"}
+
+
+def test_what_a_person_wrote_into_a_form_stands_in_no_record(world: ServerWorld) -> None:
+    world.answer = ApprovalResponse(approved=True, modified_args={"password": "my-own-word"})
+
+    world.call("ask")
+
+    state = Path(world.runtime.places.state)
+    texts = [path.read_bytes() for path in (state / "audit").rglob("*") if path.is_file()]
+    assert any(b"elicitation" in text for text in texts)
+    assert not any(b"my-own-word" in text for text in texts)
+
+
+def test_no_model_is_lent_to_a_server(world: ServerWorld) -> None:
+    assert "not supported" in world.call("sample").output
+
+
+def test_a_server_is_told_of_the_project_that_it_may_read(world: ServerWorld) -> None:
+    told = json.loads(world.call("roots").output)
+
+    assert [root["uri"] for root in told["roots"]] == [f"file://{world.project}"]

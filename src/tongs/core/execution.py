@@ -436,6 +436,8 @@ class Context:
     redactor: Redacting | None = None
     # Holds an output that no process wrote to the limit of the call.
     keep: Callable[[bytes], Kept] = Kept
+    # Keeps data that no output has room for; its handle, or None where it could not be kept.
+    put_aside: Callable[[bytes], str | None] = lambda data: None
     # Words and a number: the tools that fit best, each with the name that models call it by.
     search: Callable[[str, int], Sequence[tuple[str, Tool]]] = lambda query, limit: ()
     # Outputs of earlier steps as they came, for `input:`; other references lose a final newline.

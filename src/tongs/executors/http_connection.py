@@ -10,19 +10,15 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import httpcore2
 import httpx2
 
 from tongs.core import hosts
-from tongs.core.annotations import Any, TypeVar
-from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.execution import Place
-from tongs.policy.grants import config, private_hosts_line
-
-T = TypeVar("T")
+from tongs.core.annotations import Any
+from tongs.policy.reach import Reach
 
 # Of one name; more would only be tried in vain.
 ADDRESSES = 8
@@ -57,59 +53,6 @@ class Clock:
         """Wait so long, unless the call ends before."""
         self._ended.wait(seconds)
         self.left()
-
-
-def read_hosts(where: str, entries: Iterable[str], read: Callable[[str], T]) -> list[T]:
-    """The entries of a list. Raises ToolError for one that is no host, as `[::::]` is none."""
-    try:
-        return [read(entry) for entry in entries]
-    except ValueError as error:
-        raise ToolError(ErrorCode.INVALID_DEFINITION, f"{where}: {error}") from None
-
-
-class Reach:
-    """Which addresses a call may connect to: public ones, and those that a person granted."""
-
-    def __init__(self, private: Sequence[str], place: Place) -> None:
-        self._grants = read_hosts("security.allow_private_hosts", private, hosts.parse_grant)
-        self._place = place
-
-    def check_name(self, host: str) -> None:
-        problem = hosts.name_problem(host)
-        if problem and not hosts.granted(self._grants, host):
-            raise self._refused(host, problem)
-
-    def check_addresses(self, host: str, addresses: Iterable[str]) -> None:
-        """All of them, since the next answer of the same server may hold another mixture."""
-        for address in addresses:
-            if hosts.granted(self._grants, host, address):
-                continue
-            problem = hosts.address_problem(address)
-            if not problem and _is_own(address):
-                problem = "this machine itself"
-            if problem:
-                said = problem if address == host else f"{address}, {problem}"
-                raise self._refused(host, said)
-
-    def _refused(self, host: str, problem: str) -> ToolError:
-        return ToolError(
-            ErrorCode.PERMISSION_DENIED,
-            f"{hosts.bracketed(host)} is {problem}, and no tool may connect there by itself",
-            details={"host": host},
-            blocked_by=BlockedBy.PERMISSION,
-            hint=f"to grant it, write in {config(self._place)}: {private_hosts_line([host])}",
-        )
-
-
-def _is_own(address: str) -> bool:
-    """Whether a public address is one of ours: what listens here on all is reached from it."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((address, 9))  # sends nothing
-            return bool(probe.getsockname()[0] == address)
-        except OSError:
-            return False
 
 
 def resolved(host: str, port: int, clock: Clock) -> list[str]:

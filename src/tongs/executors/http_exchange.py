@@ -19,14 +19,13 @@ from tongs.executors.http_connection import (
     CheckedNetwork,
     CheckedTransport,
     Clock,
-    Reach,
     causes,
-    read_hosts,
 )
 from tongs.executors.http_redirect import REDIRECTS, redirected
 from tongs.executors.http_request import Request
 from tongs.executors.http_sender import Terms
 from tongs.policy import grants
+from tongs.policy.reach import Reach, read_hosts
 from tongs.template.url import Address
 
 # Answers that may be another one soon.

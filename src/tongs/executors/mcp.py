@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from tongs.core.annotations import Any
 from tongs.core.approval import ApprovalRequest
@@ -14,8 +14,9 @@ from tongs.core.permissions import Permissions
 from tongs.core.result import ToolResult
 from tongs.core.servers import ServerAnswer, ServerForm, ServerSpec, ServerTool
 from tongs.core.tool import Tool
-from tongs.output import decoded, visible
+from tongs.output import visible
 
+_LONGEST_REASON = 4000
 # A rule of this name asks; an answer is never remembered for the next form.
 ELICITATION = "elicitation"
 # What a form must not ask for according to the protocol, and asks for nevertheless.
@@ -165,29 +166,20 @@ def _must_cover(server: ServerSpec, context: Context) -> None:
 
 
 def _result(answer: ServerAnswer, plan: ServerTool, context: Context) -> ToolResult:
-    text = visible("\n".join(_shown(answer.content)))
-    kept = context.keep(text.encode("utf-8", "replace"))
-    output = decoded(kept.data)
-    metadata: dict[str, Any] = {"server": plan.server.name}
-    warnings = list(answer.warnings)
-    if len(kept.data) < len(text.encode("utf-8", "replace")):
-        metadata["outputSize"] = len(text.encode("utf-8", "replace"))
-    if kept.handle is not None:
-        metadata["outputHandle"] = kept.handle
+    from tongs.executors.mcp_content import Content  # noqa: PLC0415 - calls only
+
+    content = Content(answer, context)
+    metadata = {"server": plan.server.name, **content.facts}
+    warnings = [*answer.warnings, *content.warnings]
+    error = None
     if answer.failed:
+        reason = content.output.strip()[:_LONGEST_REASON]
         error = ToolError(
             ErrorCode.EXECUTION_ERROR,
-            output.strip()[:4000] or f"{context.tool.name} failed and gave no reason",
+            reason or f"{context.tool.name} failed and gave no reason",
             details={"server": plan.server.name},
         )
-        return ToolResult(output=output, error=error, warnings=warnings, metadata=metadata)
-    return ToolResult(output=output, value=answer.structured, warnings=warnings, metadata=metadata)
-
-
-def _shown(content: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-    for block in content:
-        kind = block.get("type")
-        if kind == "text":
-            yield str(block["text"])
-        else:
-            yield f"[{kind}]"
+    value = None if answer.failed else content.value
+    return ToolResult(
+        output=content.output, value=value, error=error, warnings=warnings, metadata=metadata
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 from tongs.core.annotations import Any
@@ -13,8 +14,11 @@ from tongs.output import visible
 MOST_QUESTIONS = 16
 # Blocks of one result; a text needs one.
 MOST_BLOCKS = 1000
-# Bytes that a server may send for nothing between two messages that somebody waits for.
+# Bytes that a server may send in a burst without being asked, how many of these are forgotten in a
+# second, and what each message counts for besides its size: to read it costs more than its bytes.
 MOST_JUNK = 64 * 1024 * 1024
+FORGOTTEN = 1024 * 1024
+EACH = 2048
 # Under which a definition passes through the SDK as it is.
 WHOLE = "tongs/definition"
 
@@ -26,6 +30,14 @@ _BLOCKS: Mapping[str, Sequence[str]] = {
     "resource_link": ("uri", "name"),
 }
 _INTERNAL_ERROR = -32603
+# What somebody here listens to.
+_NOTICES = frozenset(
+    f"notifications/{name}"
+    for name in (
+        *("progress", "cancelled", "tools/list_changed", "subscriptions/acknowledged"),
+        "elicitation/complete",
+    )
+)
 
 
 class Flooded(Exception):
@@ -42,7 +54,8 @@ class Filter:
         self.complaint = ""
         self._waiting: dict[int | str, str] = {}
         self._questions: set[int | str] = set()
-        self._junk = 0
+        self._junk = 0.0
+        self._counted = time.monotonic()
 
     def sent(self, message: Mapping[str, Any]) -> None:
         """A message goes out."""
@@ -72,8 +85,8 @@ class Filter:
             return self._refused(Refused("its params are no object", identity), size)
         if identity is None:
             self._count(size)
-            # What a server logs is for its own stderr.
-            return None if method == "notifications/message" else _rpc(message)
+            # Among others not what a server logs, which is for its own stderr.
+            return _rpc(message) if method in _NOTICES else None
         if len(self._questions) >= MOST_QUESTIONS or identity in self._questions:
             return self._refused(Refused("it asks more than can be answered"), size)
         self._questions.add(identity)
@@ -86,7 +99,6 @@ class Filter:
         if identity is None or identity not in self._waiting:
             return self._refused(Refused("nobody waits for it"), size)
         method = self._waiting.pop(identity)
-        self._junk = 0
         if "error" in message:
             return {"jsonrpc": "2.0", "id": identity, "error": _error(message["error"])}
         result = message.get("result")
@@ -119,13 +131,14 @@ class Filter:
         self.complaint = refused.reason
         if refused.id is not None and refused.id in self._waiting:
             self.forget(refused.id)
-            self._junk = 0
             return _failure(refused.id, f"its answer was not read: {refused.reason}")
         self._count(size)
         return None
 
     def _count(self, size: int) -> None:
-        self._junk += size
+        now = time.monotonic()
+        self._junk = max(0.0, self._junk - (now - self._counted) * FORGOTTEN) + size + EACH
+        self._counted = now
         if self._junk > MOST_JUNK:
             raise Flooded
 

@@ -161,19 +161,17 @@ class Hosted:
 
         try:
             await connection.hold(connected)
-            error = connection.ended()
-        except ToolError as refused:
-            error = refused
-        except Exception as failure:  # noqa: BLE001 - as above
-            error = _unwrapped(failure, connection)
+            why = connection.ended()
+        except Exception as failure:  # noqa: BLE001 - the SDK raises what it likes
+            why = _unwrapped(failure, connection)
         finally:
             if self._connection is connection:
                 self._connection = None
         if connection.closing.is_set():
             return
-        self._failed(error)
+        self._failed(why)
         if not ready.done():
-            ready.set_exception(error)
+            ready.set_exception(why)
 
     def _failed(self, why: ToolError) -> None:
         self._failures += 1

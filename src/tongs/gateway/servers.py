@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Policy, Sandbox, Waiter
+from tongs.core.execution import Place, Policy, Sandbox, Waiter
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.servers import (
@@ -45,6 +45,9 @@ class Surroundings(Protocol):
 
     @property
     def sandbox(self) -> Sandbox: ...
+
+    @property
+    def place(self) -> Place: ...
 
     @property
     def private_hosts(self) -> tuple[str, ...]:

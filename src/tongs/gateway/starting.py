@@ -20,6 +20,7 @@ async def connection_of(spec: ServerSpec, around: Surroundings) -> Connection:
     """Not open yet. Raises ToolError where the server cannot be started at all."""
     values = await asyncio.to_thread(around.values, spec)
     redactor = Redactor(values.secrets)
+    _quiet()
     if spec.remote:
         return _remote(spec, around, values, redactor)
     policy = around.policy(spec)
@@ -63,4 +64,21 @@ class ConfinedTransport(StdioTransport):
 def _remote(
     spec: ServerSpec, around: Surroundings, values: Values, redactor: Redactor
 ) -> Connection:
-    raise NotImplementedError
+    # Slow to load, and most servers are processes.
+    from tongs.gateway.remote import RemoteTransport, must_be_granted  # noqa: PLC0415 - see above
+    from tongs.policy.reach import Reach  # noqa: PLC0415 - as above
+
+    must_be_granted(spec.url, spec.wanted)
+    passing = Filter()
+    reach = Reach(around.private_hosts, around.place)
+    transport = RemoteTransport(spec.url, values.headers, reach, passing)
+    return Connection(spec, transport, passing, redactor, ())
+
+
+def _quiet() -> None:
+    """What the SDK logs of a stranger's words is not for the person's terminal."""
+    import logging  # noqa: PLC0415 - the SDK has it loaded
+
+    logger = logging.getLogger("mcp")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())

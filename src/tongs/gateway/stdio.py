@@ -111,7 +111,9 @@ class StdioTransport:
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             pass  # it is over, or the SDK has gone
         finally:
-            # From here on nobody gets an answer, and the SDK tells all who wait.
+            # From here on nobody gets an answer, and the SDK tells all who wait; with the reason,
+            # which comes a moment later where its end is the end of the process.
+            await self._is_over(POLITE)
             incoming.close()
 
     def _read_some(self) -> bytes:

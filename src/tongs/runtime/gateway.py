@@ -37,7 +37,7 @@ class ServerWorld:
         secrets: Secrets,
         sandbox: Sandbox,
     ) -> None:
-        self._place = place
+        self.place = place
         self._settings = settings
         self._host = host
         self._secrets = secrets
@@ -48,7 +48,7 @@ class ServerWorld:
         return self._settings.private_hosts
 
     def policy(self, spec: ServerSpec) -> Policy:
-        project = spec.project or self._place.root
+        project = spec.project or self.place.root
         limits = self._settings.limits_for(spec.name, spec.limits)
         return Policy(
             permissions=self._permissions(spec, project),
@@ -56,7 +56,7 @@ class ServerWorld:
             limits=replace(limits, cpu=None),
             project=project,
             call_id=f"mcp-{spec.name}",
-            cwd=absolute(spec.cwd, project, self._place.home) if spec.cwd else self._start(project),
+            cwd=absolute(spec.cwd, project, self.place.home) if spec.cwd else self._start(project),
             private_hosts=self._settings.private_hosts,
             again=False,
         )
@@ -80,12 +80,12 @@ class ServerWorld:
         return LoopWaiter()
 
     def _permissions(self, spec: ServerSpec, project: str) -> Permissions:
-        if spec.permissions is None and not spec.remote and too_broad(project, self._place):
+        if spec.permissions is None and not spec.remote and too_broad(project, self.place):
             return Permissions()
-        return spec.wanted.resolved(project, self._place.home)
+        return spec.wanted.resolved(project, self.place.home)
 
     def _start(self, project: str) -> str:
-        return self._place.start if project == self._place.root else project
+        return self.place.start if project == self.place.root else project
 
 
 class LazyServers:

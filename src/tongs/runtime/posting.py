@@ -14,7 +14,8 @@ from tongs.core.approval import Settled
 from tongs.core.approval_wire import LARGEST_ANSWER
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place
-from tongs.executors.http_connection import CheckedNetwork, CheckedTransport, Clock, Reach
+from tongs.executors.http_connection import CheckedNetwork, CheckedTransport, Clock
+from tongs.policy.reach import Reach
 from tongs.template.url import divided
 
 # Between two looks at whether the answer is still wanted.
