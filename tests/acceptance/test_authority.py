@@ -10,6 +10,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from shutil import copy
 
 import pytest
 from tests.acceptance.conftest import TONGS, Place, Run, Show
@@ -19,6 +20,7 @@ from tongs.surfaces.cli.commands import AUTHORITY, COMMANDS
 
 Words = tuple[str, ...]
 
+SERVER = Path(__file__).parents[1] / "small_mcp_server.py"
 PETSTORE = Path(__file__).parents[1] / "data" / "openapi" / "pets.yaml"
 
 # A line for each command of authority: `tongs WORDS ARGUMENTS` works outside of a call. What stands
@@ -30,6 +32,10 @@ BY_A_PERSON: dict[Words, str] = {
     ("tool", "import"): f"--openapi {PETSTORE} --operation getPet --name pet --user",
     ("tool", "create"): "say --from say.yml --creator claude",
     ("mcp", "serve"): "",  # ends with its input
+    ("mcp", "add"): "fresh -- python3 server.py tools.json",
+    ("mcp", "inspect"): "small",
+    ("mcp", "pin"): "small --yes",
+    ("mcp", "remove"): "small",
     ("trust",): "other --yes",
     ("review",): "made --yes",
     ("approvals", "list"): "",
@@ -51,6 +57,7 @@ DECIDE_NOTHING: set[Words] = {
     *(("audit", word) for word in ("list", "show", "stats", "export", "verify")),
     *(("trash", word) for word in ("list", "restore", "empty")),
     ("tools", "export"),
+    ("mcp", "list"),
     *((word,) for word in ("lint", "schema", "doctor", "completion", "help", "__complete")),
 }
 
@@ -89,6 +96,10 @@ def scene(place: Place, tongs: Run) -> Place:
     place.tool("other", "bash: echo other\n")
     place.tool("mine", "bash: echo mine\n", scope="user")
     (place.project / "say.yml").write_text(SAY)
+    copy(SERVER, place.project / "server.py")
+    (place.project / "tools.json").write_text("[]")
+    small = "mcp: {servers: {small: {command: python3 server.py tools.json}}}\n"
+    (place.user / "config.yml").write_text(small)
     assert tongs("tool", "create", "made", "--from", "say.yml", "--creator", "claude").code == 0
     return place
 
@@ -157,6 +168,7 @@ def test_no_file_that_decides_can_be_written_inside_of_a_call(
     state, user = scene.state, scene.user
     files = [
         *(state / name for name in ("trust.json", "approvals.yml", "approvals.db", "new")),
+        state / "mcp" / "pins.json",
         *(state / "audit").iterdir(),
         *(user / name for name in ("config.yml", "tools/mine.yaml", "tools/new.yaml")),
         scene.glob / "config.yml",
