@@ -96,6 +96,11 @@ def test_config_page_lists_every_key_of_the_schema() -> None:
     assert {key for part in parts for key in keys(page[part])} == set(config_keys())
 
 
+def test_config_page_lists_every_key_of_a_server() -> None:
+    page = sections(REFERENCE / "config.md")
+    assert set(keys(page["MCP servers"])) == set(CONFIG["$defs"]["server"]["properties"])
+
+
 def config_keys() -> Iterator[str]:
     """Dotted keys as the page writes them: whole blocks where the page names the block only."""
     for name, block in CONFIG["properties"].items():
@@ -111,6 +116,8 @@ def config_keys() -> Iterator[str]:
             yield from (f"audit.{key}" for key in block["properties"] if key != "anchor")
         elif name in ("security", "approvals", "interpreters", "custom_tools"):
             yield from (f"{name}.{key}" for key in block["properties"])
+        elif name == "mcp":
+            yield from (f"mcp.{key}" for key in block["properties"])
         elif name == "web":
             yield "web.allow"
             search = block["properties"]["search"]
