@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.acceptance.conftest import Outcome, Run
 
-NAMES = ("yaml", "manifest", "description", "config")
+NAMES = ("yaml", "manifest", "description", "config", "server")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tongs.authoring.config_edit import CannotEdit, edited, key_of, path_of, with_value
+from tongs.authoring.config_edit import (
+    CannotEdit,
+    edited,
+    key_of,
+    path_of,
+    removed,
+    with_value,
+    without,
+)
 from tongs.authoring.config_sample import SAMPLE
 from tongs.schema.check_document import check_document
 from tongs.schema.document import parse, parse_config
@@ -131,6 +139,33 @@ def test_what_is_written_is_read_back_or_the_reader_refuses_it(value: object) ->
 def test_a_key_has_no_empty_part(key: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(key)}$"):
         path_of(key)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "after"),
+    [
+        ("a.b", "# x\na:\n  # y\n  b: 1 # z\n  c: 2\n", "# x\na:\n  # y\n  c: 2\n"),
+        ("a.b", "a:\n  b: {c: 1,\n    d: 2}\ne: 3\n", "e: 3\n"),
+        ("a.b", "a: {b: 1, c: 2}\n", "a: {c: 2}\n"),
+        ("a.c", "a: {b: 1, c: 2}", "a: {b: 1}\n"),
+        ("a.b.c", "x: 1\na: {b: {c: 1}}\n", "x: 1\n"),
+        ("a", "a:\nb: 1\n", "b: 1\n"),
+        ("a.b", "a:\n  b: |\n    text\n    more\n  c: 1\n", "a:\n  c: 1\n"),
+        ("a.b", "a:\n  b:\n    - 1\n    - 2\n# end\n", "# end\n"),
+    ],
+)
+def test_a_key_is_taken_out_with_all_that_it_alone_was_in(path: str, text: str, after: str) -> None:
+    found = removed(text, path_of(path))
+
+    assert found == after
+    wanted = without(parse(text.encode(), "f").data, path_of(path))
+    assert parse_config(found.encode(), "f").data == wanted
+
+
+@pytest.mark.parametrize("text", ["a: {c: 1}\n", "a: [1]\n"])
+def test_a_key_that_is_not_there_cannot_be_taken_out(text: str) -> None:
+    with pytest.raises(CannotEdit):
+        removed(text, ("a", "b"))
 
 
 def test_a_part_with_a_dot_stands_in_quotes() -> None:

@@ -68,6 +68,18 @@ def test_the_examples_in_a_shipped_schema_fit_it(name: str) -> None:
         assert [example for example in examples if not validator.is_valid(example)] == []
 
 
+def test_a_server_has_the_same_keys_wherever_it_is_written() -> None:
+    config, tool, alone = (load(name) for name in ("config", "tool.yaml", "server"))
+    inside, inline = config["$defs"]["server"], tool["$defs"]["server"]
+
+    for key in ("properties", "if", "then", "else", "additionalProperties"):
+        assert alone[key] == inside[key]
+    named = {**inside["properties"], "name": inline["properties"]["name"]}
+    assert inline["properties"] == named
+    for name in ("permissions", "limits", "serverTool"):
+        assert alone["$defs"][name] == config["$defs"][name]
+
+
 @pytest.mark.parametrize("file", MANIFESTS, ids=lambda file: file.parent.name)
 def test_a_manifest_that_we_show_fits_the_schema(file: Path) -> None:
     assert check_document(parse(file.read_bytes(), str(file)), "manifest") == []

@@ -123,6 +123,8 @@ class Completion:
                 from tongs.surfaces.cli.schema import SCHEMAS  # noqa: PLC0415 - schema only
 
                 return "words", [(name, text) for name, (_, text) in SCHEMAS.items()]
+            case ("mcp", "inspect" | "pin" | "remove") if not plain:
+                return "words", self._servers()
             case ("config", "get" | "set") if not plain:
                 return "words", _setting_keys()
             case ("completion",) if not plain:
@@ -136,6 +138,12 @@ class Completion:
 
         for name in Configuring.here().profiles():
             yield name, ""
+
+    def _servers(self) -> Iterator[Answer]:
+        from tongs.runtime.server_desk import ServerDesk  # noqa: PLC0415 - only for this answer
+
+        for known in ServerDesk(self._invocation.runtime).known():
+            yield known.spec.name, known.state
 
     def _entries(self) -> list[Entry]:
         return self._invocation.runtime.entries()
