@@ -28,5 +28,7 @@ def run(invocation: Invocation) -> int:
         listed(given.tags), listed(given.tools), given.limit, listed(given.keep), given.approvals
     )
     invocation.single_thread = False
+    if options.tools:
+        invocation.runtime.offered(tools=options.tools)  # a mistake is said to the person, now
     serve(invocation.runtime, options)
     return failure.OK

@@ -26,7 +26,7 @@ from tongs.surfaces.mcp.clients import caller_of
 from tongs.surfaces.mcp.offers import Offers
 from tongs.surfaces.mcp.progress import telling
 from tongs.surfaces.mcp.resources import Resources
-from tongs.surfaces.mcp.results import wire_result
+from tongs.surfaces.mcp.results import error_wire, wire_result
 
 T = TypeVar("T")
 
@@ -46,24 +46,32 @@ class Calls:
         except ToolError as error:
             refused = self.runtime.refuse(call, error)
             if error.code is ErrorCode.TOOL_NOT_FOUND and params.name not in self.offers.metas:
-                raise MCPError(INVALID_PARAMS, error.message, {"hint": error.hint}) from None
+                said = error_wire(error)
+                raise MCPError(INVALID_PARAMS, said["message"], {"hint": said["hint"]}) from None
             return wire_result(refused, None)
         asked = self.asker.answered(call, params) if is_modern(context) else None
         if isinstance(asked, ToolError):
             return wire_result(self.runtime.refuse(call, asked), None)
-        return asked or await self._result(context, call, tool)
+        if asked is not None:
+            return asked
+        pending = Pending()
+        result = await self._result(context, call, tool, pending)
+        if pending.asks(result):
+            return self.asker.form(call, pending)
+        # `tongs_tool` has promised nothing, whatever it calls.
+        return wire_result(result, None if self._by_name(params.name) else tool)
 
-    async def _result(self, context: Any, call: ToolCall, tool: Tool) -> dict[str, Any]:
-        pending, waiter = Pending(), LoopWaiter()
+    async def _result(
+        self, context: Any, call: ToolCall, tool: Tool, pending: Pending
+    ) -> ToolResult:
+        waiter = LoopWaiter()
         async with telling(context) as progress:
             waits = _nobody if progress is None else progress.waits
             approver = self.asker.approver(context, call, waiter, pending, waits)
             watch = _nobody if progress is None else progress.observe
             result = await whole(self._run(call, tool, Door(waiter, approver, watch)))
         self.kept.note(tool.name, result)
-        if pending.asks(result):
-            return self.asker.form(call, pending)
-        return wire_result(result, tool)
+        return result
 
     async def _run(self, call: ToolCall, tool: Tool, door: Door) -> ToolResult:
         if call.name in self.offers.metas:
@@ -75,7 +83,7 @@ class Calls:
         name, arguments = call.name, call.arguments
         if name in self.offers.metas:
             tool = self.offers.metas[name]
-            if meta.kind_of(name) != meta.CALL:
+            if not self._by_name(name):
                 return call, tool
             given = validated(tool.input_schema, dict(arguments))
             name, arguments = given["name"], given["params"]
@@ -83,6 +91,9 @@ class Calls:
                 raise _not_through_itself(name)
         name, tool = self.offers.meant(name)
         return _renamed(call, name, without_nulls(tool.input_schema, dict(arguments))), tool
+
+    def _by_name(self, name: str) -> bool:
+        return name in self.offers.metas and meta.kind_of(name) == meta.CALL
 
 
 def _nobody(*news: Any) -> None:

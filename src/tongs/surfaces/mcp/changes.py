@@ -21,17 +21,18 @@ _COLLECTED, _AT_LEAST = 50, 2000
 class Changes:
     """Begins to watch when a list was given for the first time: before that, nobody has one."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, *, one_client: bool) -> None:
         self._runtime = runtime
+        self._one_client = one_client
         self._bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self._bus)
-        # Where a client of the earlier protocol hears what it did not ask for.
+        # Where the one client of the earlier protocol hears what it did not ask for.
         self._session: Any = None
         self._task: asyncio.Future[None] | None = None
 
     def given_to(self, context: Any) -> None:
         """A client has the list as it is now."""
-        if not is_modern(context):
+        if self._one_client and not is_modern(context):
             self._session = context.session
         if self._task is None:
             self._task = asyncio.ensure_future(self._watch(snapshot(self._runtime.entries())))

@@ -28,6 +28,11 @@ Run: TypeAlias = Callable[[Mapping[str, Any], Context], ToolResult]
 Offered: TypeAlias = Callable[[], list[tuple[str, Tool]]]
 Find: TypeAlias = Callable[[str, int], list[tuple[str, Tool]]]
 
+_NOTHING = Permissions()
+_WRITES = Permissions(write=(".tongs/tools",))
+# What it may do is what the tool may that it calls, so that this promises nothing.
+_ANYTHING = Permissions(network=True, read=("/",), write=("/",))
+
 _NAME = {"type": "string", "minLength": 1, "description": "The name of the tool"}
 _NAMED = {
     "type": "object",
@@ -82,8 +87,7 @@ def _call(name: str, runtime: Runtime, offered: Offered, find: Find) -> Tool:
         "additionalProperties": False,
     }
     about = "Execute a tool by its name: any that the list or the search names"
-    # What it may do is what the tool may that it calls, so nothing is promised.
-    return _tool(name, about, schema, None, Plan("call", _never), ("run",))
+    return _tool(name, about, schema, Plan("call", _never), "run", _ANYTHING)
 
 
 def _create(name: str, runtime: Runtime, offered: Offered, find: Find) -> Tool:
@@ -113,7 +117,7 @@ def _create(name: str, runtime: Runtime, offered: Offered, find: Find) -> Tool:
         "Create a new tool from a definition. It cannot be called before a person has reviewed it"
     )
     # Nothing of it runs before the review, and it is written by Tongs itself.
-    return _tool(name, about, schema, None, Plan("create", create), ("write",))
+    return _tool(name, about, schema, Plan("create", create), "write", _WRITES)
 
 
 def _list(name: str, runtime: Runtime, offered: Offered, find: Find) -> Tool:
@@ -126,7 +130,7 @@ def _list(name: str, runtime: Runtime, offered: Offered, find: Find) -> Tool:
 
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     about = "List available tools"
-    return _tool(name, about, schema, _TOOLS, Plan("list tools", tools), ("read",))
+    return _tool(name, about, schema, Plan("list tools", tools), "read", _NOTHING, output=_TOOLS)
 
 
 def _search(name: str, runtime: Runtime, offered: Offered, find: Find) -> Tool:
@@ -152,7 +156,9 @@ def _search(name: str, runtime: Runtime, offered: Offered, find: Find) -> Tool:
         "additionalProperties": False,
     }
     about = f"Find tools by what they do; call what it names with {OWN}_{CALL}"
-    return _tool(name, about, schema, _TOOLS, Plan("look for tools:", tools), ("read",))
+    return _tool(
+        name, about, schema, Plan("look for tools:", tools), "read", _NOTHING, output=_TOOLS
+    )
 
 
 _MAKERS: dict[str, Callable[[str, Runtime, Offered, Find], Tool]] = {
@@ -167,11 +173,12 @@ def _tool(
     name: str,
     description: str,
     schema: Mapping[str, Any],
-    output: Mapping[str, Any] | None,
     plan: Plan,
-    tags: tuple[str, ...],
+    level: str,
+    permissions: Permissions,
+    *,
+    output: Mapping[str, Any] | None = None,
 ) -> Tool:
-    reads = tags == ("read",)
     return Tool(
         name=name,
         description=description,
@@ -179,12 +186,12 @@ def _tool(
         output_schema=output,
         executor="builtin",
         plan=plan,
-        tags=tags,
+        tags=(level,),
         automatic=True,
         background=False,
-        permissions=Permissions() if reads else Permissions(write=(".tongs/tools",)),
+        permissions=permissions,
         timeout=30.0,
-        idempotent=reads,
+        idempotent=level == "read",
         origin=Origin(Scope.BUILTIN, format="builtin"),
     )
 

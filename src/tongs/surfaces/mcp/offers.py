@@ -24,7 +24,8 @@ class Offers:
     def offered(self) -> list[tuple[str, Tool]]:
         """Every tool that may be called, by the name that a client calls it, in a stable order."""
         offer = self._runtime.offered(tags=self._options.tags, tools=self._options.tools)
-        return sorted(offer.named(), key=lambda pair: pair[0])
+        named = [pair for pair in offer.named() if self._is_tagged(pair[1])]
+        return sorted(named, key=lambda pair: pair[0])
 
     def search(self, query: str, limit: int) -> list[tuple[str, Tool]]:
         offered = {tool.qualified_name: name for name, tool in self.offered()}
@@ -50,12 +51,12 @@ class Offers:
         return answers, tool
 
     def _covers(self, tool: Tool) -> bool:
-        options = self._options
-        if options.tags and not {*tool.tags, tool.level.value} & set(options.tags):
-            return False
-        if not options.tools:
-            return True
-        return any(self._is(tool, name) for name in options.tools)
+        named = self._options.tools
+        return self._is_tagged(tool) and (not named or any(self._is(tool, name) for name in named))
+
+    def _is_tagged(self, tool: Tool) -> bool:
+        wanted = self._options.tags
+        return not wanted or not {*tool.tags, tool.level.value}.isdisjoint(wanted)
 
     def _is(self, tool: Tool, name: str) -> bool:
         try:

@@ -11,6 +11,7 @@ from tongs.core.annotations import Any
 from tongs.core.call import ToolCall
 from tongs.core.parts import Door
 from tongs.core.result import ToolResult
+from tongs.output import visible
 from tongs.runtime import Runtime
 from tongs.runtime.model_calls import told
 from tongs.sandbox.waiting import LoopWaiter
@@ -64,15 +65,19 @@ class Resources:
     async def read(self, context: Any, uri: str) -> dict[str, Any]:
         found = parsed(uri)
         if found is None:
-            raise MCPError(INVALID_PARAMS, "there is no such resource", {"uri": uri[:200]})
+            raise MCPError(INVALID_PARAMS, "there is no such resource", {"uri": visible(uri)[:200]})
         handle, offset = found
         wanted = {"handle": handle, "unit": "bytes", "offset": offset, "limit": _PAGE}
         call = ToolCall(os.urandom(6).hex(), "builtin:output_read", wanted, caller_of(context))
         result = await self._runtime.run(call, Door(LoopWaiter()))
         if not result.ok:
-            raise MCPError(INVALID_PARAMS, told(result), {"uri": uri[:200]})
+            raise MCPError(INVALID_PARAMS, told(result), {"uri": visible(uri)[:200]})
         value = result.value
-        content: dict[str, Any] = {"uri": uri, "mimeType": "text/plain", "text": value["content"]}
+        content: dict[str, Any] = {
+            "uri": uri,
+            "mimeType": "text/plain",
+            "text": visible(value["content"]),
+        }
         if value["next"] is not None:
             following = output_uri(handle, value["next"])
             content["_meta"] = {"tongs/size": value["size"], "tongs/next": following}

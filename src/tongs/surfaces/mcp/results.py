@@ -9,6 +9,7 @@ from tongs.core.errors import ToolError
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
+from tongs.output import visible
 from tongs.runtime.model_calls import MOST_SHOWN, told
 from tongs.schema.check import violations
 from tongs.surfaces.mcp.listing import promised_output
@@ -21,9 +22,10 @@ _RAN = "the call has run, but its output does not fit the schema that was promis
 
 
 def wire_result(result: ToolResult, tool: Tool | None) -> dict[str, Any]:
-    """A `CallToolResult`. Without an error it keeps what `outputSchema` promised."""
+    """A `CallToolResult`. Without an error it keeps what `tool` has promised."""
     promised = None if tool is None else promised_output(tool)
-    broken = promised is not None and result.ok and bool(violations(promised, result.value))
+    value = clean(result.value)
+    broken = promised is not None and result.ok and bool(violations(promised, value))
     content: list[dict[str, Any]] = [{"type": "text", "text": _text(result, broken=broken)}]
     if handle := result.metadata.get("outputHandle"):
         content.append(_link(str(handle)))
@@ -36,16 +38,28 @@ def wire_result(result: ToolResult, tool: Tool | None) -> dict[str, Any]:
     if result.error is not None:
         made["_meta"][ERROR] = error_wire(result.error)
         made["structuredContent"] = {"error": error_wire(result.error)}
-    elif (value := _structure(result, promised is not None)) is not None:
+    elif isinstance(value, dict) and (promised is not None or _is_short(value)):
+        # An earlier protocol takes nothing but an object.
         made["structuredContent"] = value
     return made
+
+
+def clean(value: Any) -> Any:
+    """The same with nothing hidden in its texts: clients show models the structure, too."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {visible(str(key)): clean(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(each) for each in value]
+    return value
 
 
 def error_wire(error: ToolError) -> dict[str, Any]:
     return {
         "code": str(error.code),
-        "message": error.message,
-        "hint": error.hint,
+        "message": visible(error.message),
+        "hint": visible(error.hint),
         "blockedBy": None if error.blocked_by is None else str(error.blocked_by),
     }
 
@@ -56,15 +70,9 @@ def _text(result: ToolResult, *, broken: bool) -> str:
     return told(replace(result, warnings=(_RAN, *result.warnings)))
 
 
-def _structure(result: ToolResult, promised: bool) -> Any:
-    """The value, if it is an object: an earlier protocol takes nothing else. One that nobody was
-    promised is left out where it is long, since it says what the text says."""
-    value = result.value
-    if not isinstance(value, dict):
-        return None
-    if promised:
-        return value
-    return value if len(json.dumps(value, default=str)) <= MOST_SHOWN else None
+def _is_short(value: dict[str, Any]) -> bool:
+    """What nobody was promised says only what the text says, which is cut where it is long."""
+    return len(json.dumps(value, default=str)) <= MOST_SHOWN
 
 
 def _link(handle: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def make_server(runtime: Runtime, options: Options) -> Server[Any]:
     """One server for any number of connections. The runtime stays its maker's to close."""
     offers = Offers(runtime, options)
     kept = Resources(runtime, listed=options.one_client)
-    changes = Changes(runtime)
+    changes = Changes(runtime, one_client=options.one_client)
 
     async def list_tools(context: Any, params: Any) -> Any:
         _first_page(params)

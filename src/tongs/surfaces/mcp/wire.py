@@ -1,7 +1,7 @@
 """Standard input and output as the streams that the SDK reads and writes.
 
-The SDK's own need a thread for every line, and one that waits for input cannot be ended. Here the
-event loop waits, and a thread is needed only for what does not fit into the pipe at once.
+The SDK's own need a thread for every line, and one that waits cannot be ended. Here the event loop
+waits, and the descriptors stay as they are: whoever shares them would notice another mode.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import os
 import select
 import sys
+from collections.abc import Callable
 from types import TracebackType
 
 import anyio
@@ -88,7 +89,8 @@ class Incoming(_Stream):
         """None at the end. A line without its end is none: nobody knows what is missing."""
         while (end := self._rest.find(b"\n", self._looked)) < 0:
             self._looked = len(self._rest)
-            await _readable(self._descriptor)
+            loop = asyncio.get_running_loop()
+            await _ready(self._descriptor, loop.add_reader, loop.remove_reader)
             try:
                 piece = os.read(self._descriptor, _PIECE)
             except OSError:
@@ -112,25 +114,31 @@ class Outgoing(_Stream):
         data = text.encode("utf-8", "replace") + b"\n"
         async with self._turn:
             try:
-                if len(data) <= select.PIPE_BUF and _is_writable(self._descriptor):
-                    os.write(self._descriptor, data)
-                else:
-                    await anyio.to_thread.run_sync(_write, self._descriptor, data)
+                await self._write(memoryview(data))
             except OSError:
                 raise anyio.BrokenResourceError from None
 
+    async def _write(self, rest: memoryview) -> None:
+        """In pieces that a pipe takes at once as soon as it takes anything."""
+        while rest:
+            if not _is_writable(self._descriptor):
+                loop = asyncio.get_running_loop()
+                await _ready(self._descriptor, loop.add_writer, loop.remove_writer)
+            rest = rest[os.write(self._descriptor, rest[: select.PIPE_BUF]) :]
 
-async def _readable(descriptor: int) -> None:
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
+
+async def _ready(
+    descriptor: int, add: Callable[..., None], remove: Callable[[int], object]
+) -> None:
+    ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     try:
-        loop.add_reader(descriptor, _finish, ready)
+        add(descriptor, _finish, ready)
     except PermissionError:
         return  # a file, which never lets anybody wait
     try:
         await ready
     finally:
-        loop.remove_reader(descriptor)
+        remove(descriptor)
 
 
 def _finish(future: asyncio.Future[None]) -> None:
@@ -139,13 +147,6 @@ def _finish(future: asyncio.Future[None]) -> None:
 
 
 def _is_writable(descriptor: int) -> bool:
-    """Whether as much as a pipe takes at once can be written without waiting."""
     poller = select.poll()
     poller.register(descriptor, select.POLLOUT)
     return bool(poller.poll(0))
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
