@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 from tests.acceptance.conftest import Place, Run
+from tests.acceptance.test_mcp_approval import serve
+from tests.acceptance.test_mcp_live import until
+from tests.acceptance.test_mcp_server import loop
+from tests.mcp_client import ERAS, Loop, text
 
 from tongs import Runtime
 from tongs.core.servers import ServerSpec
 from tongs.store.pins import PinStore
+
+__all__ = ["loop"]
 
 SERVER = Path(__file__).parents[1] / "small_mcp_server.py"
 COMMAND = "python3 server.py tools.json"
@@ -128,6 +134,22 @@ def test_models_are_offered_them_under_names_they_can_say(
         )
     assert said["content"] == 'say {"text": "hi"}'
     assert "nobody could be asked" in refused["content"]
+
+
+def test_a_client_of_ours_gets_the_tools_of_servers_that_were_never_connected(
+    served: Place, loop: Loop
+) -> None:
+    (served.state / "mcp" / "pins.json").unlink()
+    config = served.user / "config.yml"
+    config.write_text(config.read_text() + "    dead: {command: /does/not/exist}\n")
+    talk = serve(loop, served, "--auto-approve", "tool:read", era=ERAS[0])
+
+    assert "small__say" not in talk.tools()
+    until(lambda: any("list_changed" in str(each) for each in talk.heard))
+
+    assert "small__say" in talk.tools()
+    assert text(talk.call("small__say", text="hi")) == 'say {"text": "hi"}'
+    talk.close()
 
 
 STEPS = f"""\

@@ -21,7 +21,29 @@ from tongs.core.servers import (
 )
 
 if TYPE_CHECKING:
+    from tongs.runtime import Runtime
     from tongs.store.pins import PinStore
+
+
+async def connect_new(runtime: Runtime) -> None:
+    """Connect the servers that never were, all at once, so that their tools are known.
+
+    One that cannot be reached stays unknown; the log says why.
+    """
+    import asyncio  # noqa: PLC0415 - surfaces that stay have it loaded
+
+    from tongs.sandbox.waiting import LoopWaiter  # noqa: PLC0415 - as above
+
+    async def connect(spec: ServerSpec) -> None:
+        try:
+            await runtime.servers.listed(spec, LoopWaiter())
+        except ToolError as error:
+            runtime.log.write("warning", f"MCP server {spec.name}: {error.message}")
+
+    if runtime.settings.mcp.servers:
+        tools = runtime.server_tools
+        new = [tools.servers[name] for name in tools.unconnected()]
+        await asyncio.gather(*map(connect, new))
 
 
 class PinnedServers:

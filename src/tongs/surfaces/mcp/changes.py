@@ -10,6 +10,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 
 from tongs.core.annotations import Any
 from tongs.runtime import Runtime
+from tongs.runtime.pinning import connect_new
 from tongs.runtime.watching import folders, snapshot
 from tongs.surfaces.mcp.asking import is_modern
 
@@ -29,6 +30,8 @@ class Changes:
         # Where the one client of the earlier protocol hears what it did not ask for.
         self._session: Any = None
         self._task: asyncio.Future[None] | None = None
+        # A client starts this server for its tools, so the servers behind it are asked for theirs.
+        self._connecting: asyncio.Future[None] | None = None
 
     def given_to(self, context: Any) -> None:
         """A client has the list as it is now."""
@@ -36,12 +39,15 @@ class Changes:
             self._session = context.session
         if self._task is None:
             self._task = asyncio.ensure_future(self._watch(snapshot(self._runtime.entries())))
+            self._connecting = asyncio.ensure_future(connect_new(self._runtime))
 
     async def close(self) -> None:
         self.listen.close()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
+        tasks = {task for task in (self._task, self._connecting) if task is not None}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def _watch(self, before: dict[str, Any]) -> None:
         import watchfiles  # noqa: PLC0415 - loads a shared library
