@@ -263,3 +263,28 @@ def test_a_project_s_server_file_is_accepted_like_other_settings(served: Place, 
 
     assert tongs("trust", "--yes").code == 0
     assert tongs("tool", "run", "t").stdout == 'say {"text": "x"}'
+
+
+def test_other_commands_know_them(served: Place, tongs: Run) -> None:
+    validated = tongs("tool", "validate", "small__say")
+
+    assert validated.code == 0, validated
+    assert "a tool of an MCP server" in validated.stdout
+    assert "small__say" in tongs("sandbox", "explain", "small__say").stdout
+    assert "trusted already" in tongs("trust", "small__say").stderr
+    assert tongs("tool", "list", "--contains", "does say").stdout.count("small__") == 1
+    assert "small" in tongs("__complete", "zsh", "--", "mcp", "pin", "s").stdout
+    assert [each["name"] for each in json.loads(tongs("mcp", "list", "--json").stdout)] == ["small"]
+
+
+def test_a_server_inside_a_tool_is_looked_at_once_the_tool_is_trusted(
+    served: Place, tongs: Run
+) -> None:
+    own = f"with: {{mcps: [{{name: own, command: {COMMAND}}}]}}\nmcp: own\ntool: say\n"
+    served.tool("theirs", own)
+
+    refused = tongs("mcp", "inspect", "theirs.own")
+
+    assert (refused.code, "nobody has accepted" in refused.stderr) == (3, True)
+    assert tongs("trust", "--yes", "theirs").code == 0
+    assert "first connection" in tongs("mcp", "inspect", "theirs.own").stderr

@@ -109,6 +109,23 @@ def test_list_from_the_cache_loads_nothing_heavy(loaded: Loaded) -> None:
     assert not below(modules, *HEAVY, *(f"tongs.{name}" for name in unneeded))
 
 
+def test_list_with_servers_loads_no_gateway(loaded: Loaded, tmp_path: Path) -> None:
+    config = tmp_path / "home" / ".tongs" / "config.yml"
+    config.write_text("mcp: {servers: {a: {command: [x]}, b: {url: 'https://b.example.org'}}}\n")
+    loaded(COMMAND_LINE, "tool", "list")
+
+    modules = loaded(COMMAND_LINE, "tool", "list")
+
+    assert "tongs.runtime.servers" in modules
+    assert not below(modules, *HEAVY, "tongs.gateway", "tongs.formats", "tongs.schema.yaml_reader")
+
+
+def test_list_without_servers_knows_nothing_of_them(loaded: Loaded) -> None:
+    modules = loaded(COMMAND_LINE, "tool", "list")
+
+    assert not below(modules, "tongs.runtime.servers", "tongs.config.servers", "tongs.store.pins")
+
+
 def test_run_from_the_cache_loads_nothing_heavy(loaded: Loaded) -> None:
     words = ("tool", "run", "hi", "WHO=you")
     loaded(COMMAND_LINE, *words)

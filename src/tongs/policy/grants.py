@@ -35,6 +35,8 @@ def is_own(tool: Tool) -> bool:
 
 def where(tool: Tool, place: Place) -> str:
     """The file that the lines of `lines` belong into."""
+    if tool.executor == "mcp":
+        return f"the entry of the server {tool.plan.server.name} ({tool.origin.path})"
     if is_own(tool):
         return tool.origin.path or "the definition"
     return config(place)
@@ -61,7 +63,8 @@ def lines(
     tool: Tool, place: Place, added: Permissions, limits: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """What to write so that a tool may do what it may do now, and what is added."""
-    if not is_own(tool):
+    # A server has one process for all of its tools, and what it may do stands in its entry.
+    if not is_own(tool) and tool.executor != "mcp":
         wanted = {"permissions": block(added, tool, place), "limits": limits_block(limits)}
         entry = _flow({key: value for key, value in wanted.items() if value})
         return (f"tools: {{{scalar(tool.name)}: {entry}}}",)

@@ -9,7 +9,7 @@ from tongs.config.servers import is_name, server_of
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.digest import digest_of
 from tongs.core.driving import drive
-from tongs.core.errors import DefinitionInvalid, ErrorCode, ToolError
+from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.record import dataclass
 from tongs.core.scope import Scope
 from tongs.core.servers import Listing, ServerSpec, definition_digest
@@ -69,6 +69,11 @@ class Inspected:
     def changes(self) -> list[Change]:
         return changes_of(self.pinned, self.listing)
 
+    @property
+    def held(self) -> list[Change]:
+        """What waits for a person: a tool that is gone is simply gone."""
+        return [change for change in self.changes if change.told is not None]
+
 
 @dataclass(frozen=True, slots=True)
 class ServerDesk:
@@ -92,8 +97,15 @@ class ServerDesk:
         found = tools.named(name)
         tool, dot, server = name.rpartition(".")
         if found is None and dot:
-            plan = self.runtime.find(tool).plan
-            found = getattr(plan, "servers", {}).get(server)
+            owner = self.runtime.find(tool)
+            found = getattr(owner.plan, "servers", {}).get(server)
+            if found is not None and not owner.trust.holds:
+                raise ToolError(
+                    ErrorCode.UNTRUSTED,
+                    f"`{name}` belongs to {tool}, and nobody has accepted {owner.origin.path} yet",
+                    blocked_by=BlockedBy.TRUST,
+                    hint=f"read it, then: tongs trust {tool}",
+                )
         if found is None:
             known = [each.spec.name for each in self.known()]
             raise ToolError(

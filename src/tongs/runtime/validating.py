@@ -17,7 +17,7 @@ from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem, ToolError
 from tongs.core.record import dataclass, replace
 from tongs.core.tool import Tool, Trust
-from tongs.registry import Entry
+from tongs.registry import SERVED, Entry
 from tongs.runtime.explaining import Explanation, explained
 from tongs.runtime.probing import State, Step, Stopped, configured, first_line, probed
 from tongs.runtime.shapes import ENDINGS, EXECUTABLE, MANIFEST, PYTHON
@@ -30,6 +30,7 @@ SHAPES = {
     EXECUTABLE: "an executable",
     MANIFEST: "a manifest",
     PYTHON: "a Python file",
+    SERVED: "a tool of an MCP server",
 }
 
 
@@ -48,13 +49,17 @@ class Validating:
                 tool = yield from self._executable(entry)
             elif entry.format == PYTHON:
                 tool = yield from self._python(entry)
+            elif entry.served:
+                tool = self.runtime.find(entry.qualified_name)
+                yield _defined(tool)
             else:
                 tool = yield from self._file(entry)
         except Stopped as stopped:
             yield stopped.step
             return
-        trust = self.runtime.definitions.catalogue.trust_of(tool.origin)
-        tool = replace(tool, trust=trust)
+        if not entry.served:
+            trust = self.runtime.definitions.catalogue.trust_of(tool.origin)
+            tool = replace(tool, trust=trust)
         yield from self._permissions(tool)
         yield self._requirements(tool)
         yield self._trust(tool)
@@ -191,6 +196,8 @@ class Validating:
             return Step("trust", State.OK, said)
         if tool.trust is Trust.REVIEW:
             return Step("trust", State.NOTE, said, hint=f"tongs review {tool.name}")
+        if tool.executor == SERVED:
+            return Step("trust", State.NOTE, said, hint=f"tongs mcp pin {tool.plan.server.name}")
         path = tool.origin.path
         hint = f"tongs trust {path}, or while you work on it: tongs trust --dev {path}"
         return Step("trust", State.NOTE, said, hint=hint)

@@ -37,7 +37,7 @@ def run(invocation: Invocation) -> int:
         invocation.console.data("\n" + "\n".join(changed(change)) + "\n")
     invocation.console.flush()
     say_first(invocation, found)
-    if found.changes:
+    if found.held:
         invocation.console.warn("what differs is held back until you accept it")
         invocation.console.hint(f"tongs mcp pin {found.spec.name}")
     return failure.OK

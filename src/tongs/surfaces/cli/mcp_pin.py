@@ -36,7 +36,7 @@ def run(invocation: Invocation) -> int:
         for change in changes:
             console.data("\n".join(changed(change)) + "\n\n")
         console.flush()
-    if changes and not options.yes and not _agrees(invocation, found):
+    if found.held and not options.yes and not _agrees(invocation, found):
         console.say(f"{found.spec.name} stays as it was accepted")
         return failure.DENIED
     pinned = desk.accept(found) if changes else found.pinned
@@ -72,7 +72,7 @@ def _agrees(invocation: Invocation, found: Inspected) -> bool:
         raise ToolError(
             ErrorCode.UNTRUSTED,
             f"{name} was not pinned: there is no terminal to ask on",
-            details={"changed": [change.tool for change in found.changes]},
+            details={"changed": [change.tool for change in found.held]},
             blocked_by=BlockedBy.TRUST,
             hint=f"read the difference, then: tongs mcp pin {name} --yes",
         )
