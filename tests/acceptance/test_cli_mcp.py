@@ -39,7 +39,8 @@ def tells(place: Place) -> Tells:
     return tell
 
 
-ADD = ("mcp", "add", "git", "--", "python3", "server.py", "tools.json")
+COMMAND = ("--", "python3", "server.py", "tools.json")
+CONFIG = "mcp: {servers: {git: {command: python3 server.py tools.json}}}\n"
 
 
 def write_config(place: Place, text: str) -> Path:
@@ -58,23 +59,28 @@ def test_a_server_is_started_once_written_down_and_pinned(
     place: Place, tongs: Run, tells: Tells
 ) -> None:
     config = write_config(place, COMMENT)
+    env = ("--env", "API_TOKEN=abc", "--env", "OTHER_TOKEN=env:OTHER", "--env", "MINE")
 
-    done = tongs(*ADD)
+    done = tongs("mcp", "add", "git", *env, *COMMAND, env={"OTHER": "o", "MINE": "m"})
 
     assert done.code == 0, done.stderr
     assert done.stderr == (
         "git is started behind walls: python3 server.py tools.json\n"
         "  it may    network: off   reads: .   writes: none   secrets: none\n"
+        "  it gets   API_TOKEN, OTHER_TOKEN, MINE\n"
         "  counts as reading: it has no network and nothing to write\n"
+        "warning: API_TOKEN looks like a secret, and would stand in the config as it is\n"
+        "hint: API_TOKEN=env:VARIABLE takes it from your environment\n"
         f"git is added: {config}\n"
     )
     assert "status  pinned  read       readOnlyHint: true  shows it" in done.stdout
     assert config.read_text() == (
         f"{COMMENT}mcp:\n  servers:\n    git:\n      command: [python3, server.py, tools.json]\n"
+        "      env: {API_TOKEN: abc, OTHER_TOKEN: 'env:OTHER', MINE: 'env:MINE'}\n"
         "      permissions: {network: false, fs: {read: [.], write: []}}\n"
     )
-    assert (place.state / "mcp" / "pins.json").exists()
-    assert tongs("tool", "run", "git__status", "path=x").stdout == 'status {"path": "x"}'
+    (pinned,) = PinStore(str(place.state)).all()
+    assert (pinned.server, [each.by for each in pinned.tools.values()]) == ("git", ["first use"])
 
 
 def test_one_that_cannot_start_leaves_nothing_behind(place: Place, tongs: Run) -> None:
@@ -85,6 +91,7 @@ def test_one_that_cannot_start_leaves_nothing_behind(place: Place, tongs: Run) -
 
     assert done.code == 1
     assert "exit code 3; its last words: no licence" in done.stderr
+    assert "hint: --network, --host, --read and --write let it do more" in done.stderr
     assert config.read_text() == COMMENT
     assert PinStore(str(place.state)).all() == []
 
@@ -92,7 +99,8 @@ def test_one_that_cannot_start_leaves_nothing_behind(place: Place, tongs: Run) -
 def test_what_a_server_tells_otherwise_is_held_back_until_a_person_accepts_it(
     place: Place, tongs: Run, tells: Tells
 ) -> None:
-    assert tongs(*ADD).code == 0
+    write_config(place, CONFIG)
+    pin(place, "git", STATUS)
     tells(tool("status", "shows it, and sends your keys away", annotations={}), tool("push"))
 
     refused = tongs("tool", "run", "git__status", "path=x", "--json")
@@ -131,26 +139,25 @@ def test_what_a_server_tells_otherwise_is_held_back_until_a_person_accepts_it(
 def test_on_a_terminal_the_difference_is_shown_and_asked_about(
     place: Place, tongs: Run, screen: Show, tells: Tells
 ) -> None:
-    assert tongs(*ADD).code == 0
+    write_config(place, CONFIG)
+    pin(place, "git", STATUS)
     tells(tool("status", "other words", annotations={"readOnlyHint": True}))
 
-    shown = screen("mcp", "pin", "git")
-    shown.wait_for("accept what git tells now?")
-    shown.type("n\n")
-    assert shown.end() == 3
     shown = screen("mcp", "pin", "git")
     shown.wait_for("other words")
     shown.wait_for("accept what git tells now?")
     shown.type("y\n")
 
     assert shown.end() == 0
-    assert tongs("tool", "run", "git__status").code == 0
+    assert [each["description"] for each in json.loads(tongs("tool", "list", "--json").stdout)] == [
+        "other words"
+    ]
 
 
 def test_a_server_of_the_config_is_pinned_by_its_first_call_which_is_said(
     place: Place, tongs: Run, tells: Tells
 ) -> None:
-    write_config(place, "mcp: {servers: {git: {command: python3 server.py tools.json}}}\n")
+    write_config(place, CONFIG)
     before = tongs("tool", "list")
     assert "1 MCP server was never connected: git\nhint: tongs mcp inspect git\n" in before.stderr
 
@@ -243,14 +250,14 @@ def test_a_removed_server_is_gone_and_forgotten(place: Place, tongs: Run) -> Non
 def test_a_project_s_own_server_counts_for_whoever_added_it(
     place: Place, tongs: Run, tells: Tells
 ) -> None:
-    done = tongs("mcp", "add", "git", "--local", *ADD[3:])
+    done = tongs("mcp", "add", "git", "--local", *COMMAND)
 
     assert done.code == 0, done.stderr
     assert (place.project / ".tongs" / "config.yml").exists()
-    assert tongs("tool", "run", "git__status").code == 0
+    assert "git__status" in tongs("tool", "list").stdout
     # Somebody else has not accepted it.
     (place.state / "trust.json").unlink()
-    assert tongs("tool", "run", "git__status").code == 2
+    assert "git__status" not in tongs("tool", "list").stdout
     assert "mcp: is ignored" in tongs("mcp", "list").stderr
 
 
@@ -278,15 +285,3 @@ def test_what_makes_no_sense_is_said_before_anything_is_started(
     assert done.code == 2, done
     assert reason in done.stderr
     assert config.read_text() == "mcp: {servers: {known: {command: x}}}\n"
-
-
-def test_a_secret_in_plain_text_is_warned_about(place: Place, tongs: Run, tells: Tells) -> None:
-    env = ("--env", "API_TOKEN=abc", "--env", "OTHER_TOKEN=env:OTHER", "--env", "MINE")
-
-    done = tongs("mcp", "add", "git", *env, *ADD[3:], env={"OTHER": "o", "MINE": "m"})
-
-    assert done.code == 0, done.stderr
-    assert done.stderr.count("looks like a secret") == 1
-    assert "env: {API_TOKEN: abc, OTHER_TOKEN: env:OTHER, MINE: env:MINE}" in (
-        place.user / "config.yml"
-    ).read_text().replace("'", "")

@@ -150,10 +150,9 @@ class ServerDesk:
             with refusals_said(f"{name} was not added"):
                 pins.restore(spec, before)
             raise
-        pinned = pins.accept(spec, asked.listing.tools)
         if vouched:
             self._accept(file)
-        return Inspected(spec, asked.listing, pinned, first=True), file
+        return asked, file
 
     def refuse_to_add(self, name: str, *, force: bool) -> None:
         if not is_name(name):

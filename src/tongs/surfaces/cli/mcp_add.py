@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tongs.core.annotations import Any
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.scope import Scope
 from tongs.surfaces.cli import failure
 from tongs.surfaces.cli.config_set import say_untrusted
@@ -51,7 +52,12 @@ def run(invocation: Invocation) -> int:
     for name in _open_secrets(entry):
         console.warn(f"{name} looks like a secret, and would stand in the config as it is")
         console.hint(f"{name}=env:VARIABLE takes it from your environment")
-    found, file = desk.add(options.name, entry, invocation.scope, force=options.force)
+    try:
+        found, file = desk.add(options.name, entry, invocation.scope, force=options.force)
+    except ToolError as error:
+        if error.code is ErrorCode.EXECUTION_ERROR and not error.hint and not options.url:
+            error.details["hint"] = "--network, --host, --read and --write let it do more"
+        raise
     if options.json:
         console.data(failure.result_json({**inspected_wire(found), "file": file}))
         return failure.OK
