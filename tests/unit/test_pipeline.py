@@ -292,14 +292,14 @@ def test_call_of_a_tool_that_does_not_exist_is_a_mistake_in_the_definition(
     assert code(call(project.runtime(), None, {}, "a")) is ErrorCode.INVALID_DEFINITION
 
 
-def test_what_this_version_cannot_apply_is_said_when_it_is_needed(project: Project) -> None:
-    project.write("t", "bash: echo hi\nuses: {tools: [], mcp: server}\n")
+def test_server_that_does_not_exist_is_a_mistake_in_the_definition(project: Project) -> None:
+    (project.tools / "a.yaml").write_text("bash: echo hi\nuses: {tools: [], mcp: server}\n")
 
-    result = call(project.runtime(auto_approve=["*"]), None, {})
+    result = call(project.runtime(auto_approve=["*"]), None, {}, "a")
 
     assert result.error is not None
-    assert result.error.code is ErrorCode.UNSUPPORTED_PLATFORM
-    assert "an MCP server" in result.error.message
+    assert result.error.code is ErrorCode.INVALID_DEFINITION
+    assert "the MCP server `server`, which does not exist" in result.error.message
 
 
 def test_output_that_breaks_its_promise_is_a_warning(project: Project) -> None:
