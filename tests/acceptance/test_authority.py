@@ -29,6 +29,7 @@ BY_A_PERSON: dict[Words, str] = {
     ("tool", "new"): "fresh --user",
     ("tool", "import"): f"--openapi {PETSTORE} --operation getPet --name pet --user",
     ("tool", "create"): "say --from say.yml --creator claude",
+    ("mcp", "serve"): "",  # ends with its input
     ("trust",): "other --yes",
     ("review",): "made --yes",
     ("approvals", "list"): "",

@@ -15,8 +15,13 @@ _LONGEST_VALUE = 240
 _MOST_LINES = 36
 
 
-def description(request: ApprovalRequest, *, whole: bool = False) -> str:
-    """What the person has to know, as in `deploy wants to run (asked by: …, rule: …)`."""
+def description(
+    request: ApprovalRequest, *, whole: bool = False, more: str = "v shows everything"
+) -> str:
+    """What the person has to know, as in `deploy wants to run (asked by: …, rule: …)`.
+
+    `more` says where they see what is cut.
+    """
     named = "rules" if request.also else "rule"
     rule = f", {named}: {', '.join(request.rules)}" if request.rule else ""
     lines = [f"{request.tool} wants to {_deed(request)} (asked by: {_asker(request)}{rule})"]
@@ -33,7 +38,7 @@ def description(request: ApprovalRequest, *, whole: bool = False) -> str:
     if request.not_enforced:
         lines.append(f"not enforced here: {', '.join(request.not_enforced)}")
     if not whole and is_cut(request):
-        lines.append("(cut where it says …; v shows everything)")
+        lines.append(f"(cut where it says …; {more})")
     # A reason or a path may hold newlines: none may look like a line, or a question, of ours.
     return "\n".join(" ".join(line.splitlines()) for line in lines)
 

@@ -41,6 +41,8 @@ SAMPLE = """\
 #    headers: {Authorization: env:APPROVALS_TOKEN}
   # How long the program or the server has.
 #  timeout: 60s
+  # Whether a client of tongs mcp serve may be asked, which is trusted to ask its person.
+#  mcp: true
 
 # Where the values of secrets are; without an entry, in the environment variable of that name.
 #secrets:

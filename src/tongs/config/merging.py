@@ -286,6 +286,8 @@ def _approvals(before: Approvals, written: Mapping[str, Any]) -> Approvals:
     if "webhook" in written:
         webhook = written["webhook"]
         changes["webhook"] = Webhook(webhook["url"], webhook.get("headers") or {})
+    if "mcp" in written:
+        changes["mcp"] = written["mcp"]
     return replace(before, **changes)
 
 

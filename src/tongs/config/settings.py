@@ -91,6 +91,8 @@ class Approvals:
     webhook: Webhook | None = None
     # Seconds that the program or the server has for its answer.
     timeout: float = 60.0
+    # Whether an MCP client may be asked: it is trusted to ask its person, and not to answer itself.
+    mcp: bool = True
 
     @property
     def configured(self) -> bool:

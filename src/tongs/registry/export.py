@@ -86,7 +86,7 @@ def _said(tool: Tool, name: str, form: str, *, wanted: bool) -> _Said:
     if form.startswith("openai") and len(description) > _LONGEST_DESCRIPTION:
         losses.append(Loss("", f"its description is cut after {_LONGEST_DESCRIPTION} characters"))
         description = description[: _LONGEST_DESCRIPTION - 1] + "…"
-    schema = _plain(tool.input_schema)
+    schema = plain_schema(tool.input_schema)
     is_strict = False
     if form == "gemini":
         schema, lost = gemini(schema)
@@ -125,12 +125,12 @@ def described(tool: Tool) -> str:
     return text.strip()
 
 
-def _plain(schema: Any) -> Any:
+def plain_schema(schema: Any) -> Any:
     """A copy that is JSON, whatever mappings the author used."""
     if isinstance(schema, Mapping):
-        return {str(key): _plain(each) for key, each in schema.items()}
+        return {str(key): plain_schema(each) for key, each in schema.items()}
     if isinstance(schema, list | tuple):
-        return [_plain(each) for each in schema]
+        return [plain_schema(each) for each in schema]
     return visible(schema) if isinstance(schema, str) else schema
 
 
@@ -188,7 +188,7 @@ def _mcp(said: Sequence[_Said]) -> Any:
         }
         output = tool.output_schema
         if isinstance(output, Mapping) and output.get("type") == "object":
-            one["outputSchema"] = _plain(output)
+            one["outputSchema"] = plain_schema(output)
         made.append(one)
     return made
 

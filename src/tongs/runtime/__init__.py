@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tongs.core.servers import Servers
     from tongs.runtime.approvals import ApprovalDesk
     from tongs.runtime.creating import Created
+    from tongs.runtime.holding import Held
     from tongs.runtime.offering import Offer, Offering
     from tongs.runtime.requirements import Lack
 
@@ -173,6 +174,16 @@ class Runtime:
         found = chosen(self._offering(), limit=limit, tags=tags, tools=tools, keep=keep)
         return Offer(self, self._offering(), found)
 
+    def meant(self, name: str) -> tuple[str, Tool]:
+        """The tool that a model means by a name, and the name it answers to; raises ToolError."""
+        return self._offering().answering(name)
+
+    def held(self, tool: Tool) -> Held:
+        """What a call of the tool may touch at most, and whether anything holds it to that."""
+        from tongs.runtime.holding import held  # noqa: PLC0415 - for models only
+
+        return held(tool, self._parts)
+
     def search(self, query: str, limit: int = 5) -> list[Tool]:
         """The tools that fit the words best."""
         return [tool for _, tool in self._offering().search(query, limit)]
@@ -272,6 +283,10 @@ class Runtime:
         if "background" in call.arguments or call.background:
             return await self._jobs.run(call, self._parts, door)
         return await run(call, self._parts, door)
+
+    async def run_tool(self, call: ToolCall, tool: Tool, door: Door) -> ToolResult:
+        """A call of a tool that only its surface knows, by the path of every other."""
+        return await run(call, replace(self._parts, find=lambda _call, _scope: tool), door)
 
     def refuse(self, call: ToolCall, error: ToolError) -> ToolResult:
         """A call that is refused before any tool is looked for, recorded like every other."""

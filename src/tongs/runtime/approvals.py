@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tongs.core.annotations import Any
 from tongs.core.approval import ApprovalResponse, Question
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.record import dataclass
+from tongs.core.record import dataclass, replace
 from tongs.runtime.definitions import refusals_said, refuse_inside_a_call
 from tongs.runtime.remembering import Remembering
 from tongs.schema.check import validated
@@ -56,17 +56,18 @@ class ApprovalDesk:
 
     def approve(self, wanted: str, arguments: Mapping[str, Any] | None = None) -> Question:
         """Allow the call, with other arguments if some are given; they are checked here, too."""
-        refuse_inside_a_call("approve a call")
-        question = self.question(wanted)
-        if arguments is not None:
-            arguments = validated(question.request.input_schema, dict(arguments))
-        return self._answer(question, ApprovalResponse(True, arguments, "user"))
+        return self.reply(wanted, ApprovalResponse(True, arguments, "user"))
 
     def deny(self, wanted: str, reason: str = "") -> Question:
-        refuse_inside_a_call("deny a call")
-        return self._answer(self.question(wanted), ApprovalResponse(False, None, "user", reason))
+        return self.reply(wanted, ApprovalResponse(False, None, "user", reason))
 
-    def _answer(self, question: Question, response: ApprovalResponse) -> Question:
+    def reply(self, wanted: str, response: ApprovalResponse) -> Question:
+        """Answer in the name of whoever `response` says; ToolError if that was too late."""
+        refuse_inside_a_call("answer a call that waits")
+        question = self.question(wanted)
+        if response.modified_args is not None:
+            checked = validated(question.request.input_schema, dict(response.modified_args))
+            response = replace(response, modified_args=checked)
         if not self.store.answer(question.id, response):
             raise self._too_late(question.id)
         return question

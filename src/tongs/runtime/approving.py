@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tongs.config.places import Places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver, Question
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver, Question, Voice
 from tongs.core.execution import Waiter
 from tongs.core.parts import Parts
 from tongs.core.record import replace
@@ -77,11 +77,17 @@ class Approving:
         terminal: Callable[[], Terminal | None] = lambda: None,
         wait: float | None = None,
         announce: Callable[[Question], None] = lambda question: None,
+        voices: Sequence[Voice] = (),
     ) -> Approver:
-        """Asks whoever the config names, and the person at the terminal if there is one."""
+        """Asks whoever the config names, the person at the terminal if there is one, and `voices`.
+
+        The first answer counts.
+        """
 
         async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
-            approver = self._asking().approver(waiter, terminal(), wait=wait, announce=announce)
+            approver = self._asking().approver(
+                waiter, terminal(), wait=wait, announce=announce, voices=voices
+            )
             return None if approver is None else await approver(request)
 
         return ask

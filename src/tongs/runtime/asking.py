@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tongs.approvers.queue import QueueApprover
 from tongs.config.environment import editor
@@ -39,6 +39,7 @@ class Asking:
         *,
         wait: float | None = None,
         announce: Callable[[Question], None] = lambda question: None,
+        voices: Sequence[Voice] = (),
     ) -> Approver | None:
         """None where nobody can be asked, so that the call is denied at once.
 
@@ -47,15 +48,15 @@ class Asking:
         """
         settings = self.settings
         wait = settings.wait if wait is None else wait
-        if wait is None and not settings.configured:
+        if wait is None and not settings.configured and not voices:
             return None if terminal is None else self._at(terminal)
-        voices = self._voices()
+        asked = [*self._voices(), *voices]
         if terminal is not None:
-            voices.append(self._at(terminal))
+            asked.append(self._at(terminal))
         if wait is None:
             # Who is asked has its own clock, and says more than ours would.
-            wait = settings.timeout + _GRACE if terminal is None else KEPT
-        return QueueApprover(self.store, waiter, wait, voices, announce)
+            wait = KEPT if voices or terminal is not None else settings.timeout + _GRACE
+        return QueueApprover(self.store, waiter, wait, asked, announce)
 
     def edited(self, text: str) -> str | None:
         """The text as the person's own editor left it. Raises ToolError."""

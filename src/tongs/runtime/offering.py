@@ -93,13 +93,17 @@ class Offering:
 
     def meant(self, name: str) -> Tool:
         """The tool that a model means by a name; raises ToolError."""
+        return self.answering(name)[1]
+
+    def answering(self, name: str) -> tuple[str, Tool]:
+        """As above, with the name that the tool answers to."""
         try:
-            return self._registry.get(name)
+            return name, self._registry.get(name)
         except ToolError:
             known = self.model_names(self.entries())
             if (other := known.from_model(name)) == name:
                 raise
-            return self._registry.get(other)
+            return other, self._registry.get(other)
 
     def as_it_is_now(self, tool: Tool) -> Tool:
         """The same tool, read anew; raises ToolError where it is gone."""
@@ -138,6 +142,12 @@ class Offer(ToolRegistry):
         from tongs.registry.export import export  # noqa: PLC0415 - calls need no formats
 
         return export(self.list(), form, strict=strict, names=self._offering.offered_name)
+
+    def named(self) -> list[tuple[str, Tool]]:
+        """Each tool with the name that a model calls it by."""
+        called = [(self._offering.offered_name(tool), tool) for tool in self.list()]
+        names = ModelNames(name for name, _ in called)
+        return [(names.to_model(name), tool) for name, tool in called]
 
     async def handle_openai(
         self, tool_calls: Any, *, caller: Caller | None = None, approver: Approver | None = None

@@ -96,6 +96,19 @@ class Secrets:
             )
         return found, tuple(secrets)
 
+    def value(self, name: str) -> str | None:
+        """The value of one secret; ToolError where it is somewhere that must not be used."""
+        try:
+            return self._value(name)
+        except Unusable as unusable:
+            reference = self._references[name]
+            raise ToolError(
+                ErrorCode.SECRET_MISSING,
+                f"the secret {name} is {reference.text} ({reference.source}),"
+                f" which {unusable.reason}",
+                hint=unusable.hint,
+            ) from None
+
     def _values(self, permissions: Permissions, tool: str) -> dict[str, str]:
         found: dict[str, str] = {}
         missing: dict[str, Unusable | None] = {}

@@ -42,35 +42,36 @@ def watch(
     import watchfiles  # noqa: PLC0415 - loads a shared library and anyio
 
     entries = runtime.entries(scope)
-    before = _snapshot(entries)
+    before = snapshot(entries)
     while True:
-        folders = [folder for folder in _folders(runtime, scope) if os.path.isdir(folder)]
+        watched = [folder for folder in folders(runtime, scope) if os.path.isdir(folder)]
         # With nothing to watch, the working directory stands in: it is the time that counts.
         events = watchfiles.watch(
-            *(folders or [runtime.places.cwd]),
+            *(watched or [runtime.places.cwd]),
             watch_filter=None,
             debounce=_COLLECTED,
             step=_COLLECTED,
             rust_timeout=_AT_LEAST,
             yield_on_timeout=True,
-            recursive=bool(folders),
+            recursive=bool(watched),
             stop_event=stop,
         )
         for _ in events:
             entries = runtime.entries(scope)
-            now = _snapshot(entries)
+            now = snapshot(entries)
             if now != before:
                 found = _difference(before, now)
                 before = now
                 yield found, entries
-            present = [folder for folder in _folders(runtime, scope) if os.path.isdir(folder)]
-            if present != folders:
+            present = [folder for folder in folders(runtime, scope) if os.path.isdir(folder)]
+            if present != watched:
                 break  # watch the new ones, too
         else:
             return
 
 
-def _folders(runtime: Runtime, scope: Scope) -> list[str]:
+def folders(runtime: Runtime, scope: Scope = Scope.ANY) -> list[str]:
+    """Where tools lie, whether or not there is such a folder."""
     custom = runtime.settings.custom_tools
     return [
         folder
@@ -80,7 +81,8 @@ def _folders(runtime: Runtime, scope: Scope) -> list[str]:
     ]
 
 
-def _snapshot(entries: list[Entry]) -> dict[str, Any]:
+def snapshot(entries: list[Entry]) -> dict[str, Any]:
+    """What tells one state of the list from another."""
     return {
         f"{entry.qualified_name} {entry.path}": (entry.digest, entry.trust, entry.problems)
         for entry in entries

@@ -35,8 +35,8 @@ def test_words_and_options_are_told_apart(
 
 def test_hidden_commands_are_no_choice() -> None:
     assert choices(()) == [
-        *("tool", "tools", "trust", "review", "approvals", "lint", "schema", "config", "trash"),
-        *("doctor", "sandbox", "rules", "audit", "completion", "help"),
+        *("tool", "tools", "mcp", "trust", "review", "approvals", "lint", "schema", "config"),
+        *("trash", "doctor", "sandbox", "rules", "audit", "completion", "help"),
     ]
     writing = ["new", "test", "validate", "import", "create"]
     assert choices(("tool",)) == ["list", "get", "add", "remove", "run", *writing]
@@ -44,5 +44,6 @@ def test_hidden_commands_are_no_choice() -> None:
 
 def test_every_command_a_person_can_choose_has_a_summary() -> None:
     visible = {words for words in COMMANDS if not words[0].startswith("_")}
-    groups = {(name,) for name in "tool tools sandbox config approvals rules audit trash".split()}
+    names = "tool tools mcp sandbox config approvals rules audit trash"
+    groups = {(name,) for name in names.split()}
     assert visible | groups == set(SUMMARIES)
