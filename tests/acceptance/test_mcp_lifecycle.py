@@ -203,6 +203,18 @@ def test_a_tool_calls_a_server_only_within_its_own_permissions(
         assert (ask(narrow), ask(wide)) == (ErrorCode.DENIED, None)
 
 
+def test_a_server_with_a_list_of_hosts_has_its_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed = Permissions(network=("example.org",), read=(".",))
+    with serving(tmp_path, monkeypatch, deeds(tmp_path / "project", permissions=allowed)) as world:
+        seen = json.loads(world.call("environment").output)
+        direct = world.call("connect", "127.0.0.1:9")
+
+    assert seen["https_proxy"].startswith("http://127.0.0.1:")
+    assert not direct.ok
+
+
 MODERN = """
 import anyio, json, os
 from mcp.server.lowlevel import Server

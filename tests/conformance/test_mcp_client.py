@@ -30,7 +30,7 @@ NODE = ROOT / ".suites" / "node"
 RUNS = {
     "0.1.16": ("conformance-1", "2025-11-25", 8),
     "0.2.0-alpha.12 for 2025-11-25": ("conformance-2", "2025-11-25", 12),
-    "0.2.0-alpha.12 for 2026-07-28": ("conformance-2", "2026-07-28", 50),
+    "0.2.0-alpha.12 for 2026-07-28": ("conformance-2", "2026-07-28", 30),
 }
 # A suite would start all of them at once.
 AT_ONCE = 2
