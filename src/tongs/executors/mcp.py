@@ -11,6 +11,7 @@ from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Context, Executor, Progressed, World
 from tongs.core.permissions import Permissions
+from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.servers import ServerAnswer, ServerForm, ServerSpec, ServerTool
 from tongs.core.tool import Tool
@@ -169,20 +170,17 @@ def _must_cover(server: ServerSpec, context: Context) -> None:
 
 
 def _result(answer: ServerAnswer, plan: ServerTool, context: Context) -> ToolResult:
-    from tongs.executors.mcp_content import Content  # noqa: PLC0415 - calls only
+    from tongs.executors.mcp_content import result_of  # noqa: PLC0415 - calls only
 
-    content = Content(answer, context)
-    metadata = {"server": plan.server.name, **content.facts}
-    warnings = [*answer.warnings, *content.warnings]
-    error = None
-    if answer.failed:
-        reason = content.output.strip()[:_LONGEST_REASON]
-        error = ToolError(
-            ErrorCode.EXECUTION_ERROR,
-            reason or f"{context.tool.name} failed and gave no reason",
-            details={"server": plan.server.name},
-        )
-    value = None if answer.failed else content.value
-    return ToolResult(
-        output=content.output, value=value, error=error, warnings=warnings, metadata=metadata
+    result = result_of(answer, context)
+    server = plan.server.name
+    result = replace(result, metadata={"server": server, **result.metadata})
+    if not answer.failed:
+        return result
+    reason = result.output.strip()[:_LONGEST_REASON]
+    error = ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        reason or f"{context.tool.name} failed and gave no reason",
+        details={"server": server},
     )
+    return replace(result, value=None, error=error, success=False)
