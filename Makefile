@@ -103,8 +103,19 @@ $(AGENTS)/.stamp: uv.lock pyproject.toml | $(STAMP)
 	@echo "$(CURDIR)/src" > $$($(AGENTS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tongs.pth
 	@touch $@
 
+# Servers of others that the gateway is tried with, in an environment and with a lock of their own: they follow the
+# SDK at their own pace.
+SERVERS := $(VENV)/servers
+SERVERS_LOCK := tests/full/mcp_servers.txt
+.PHONY: servers
+servers: $(SERVERS)/.stamp ## fetch the MCP servers of others that are written in Python, for test-full
+$(SERVERS)/.stamp: $(SERVERS_LOCK) | $(STAMP)
+	@test -x $(SERVERS)/bin/python || $(PYTHON) -m venv --clear $(SERVERS)
+	$(SERVERS)/bin/python -m pip --disable-pip-version-check -q -q install --no-deps --require-hashes -r $(SERVERS_LOCK)
+	@touch $@
+
 .PHONY: test-full
-test-full: $(STAMP) programs native suites agents ## run every test, and keep what came of the long ones and of the attacks in bench/
+test-full: $(STAMP) programs native suites agents servers ## run every test, and keep what came of the long ones and of the attacks in bench/
 	$(PYTEST) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -p tests.escape.table $(ARGS) tests/escape
 	TONGS_NATIVE=0 $(PYTEST) $(ARGS) tests/escape
@@ -149,6 +160,8 @@ lock: $(STAMP) ## bring uv.lock up to date with pyproject.toml
 	$(PIP) install --no-deps --require-hashes -r $(VENV)/requirements-lock.txt
 	$(BIN)/uv lock --quiet $(ARGS)
 	$(BIN)/python tools/lock.py strip
+	printf 'mcp-server-git\nmcp-server-time\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --output-file $(SERVERS_LOCK) $(ARGS) -
 
 .PHONY: clean
 clean: ## remove everything the targets above made

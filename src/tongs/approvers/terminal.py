@@ -16,7 +16,7 @@ from tongs.approvers.terminal_editing import EditText, edit, edit_outside
 from tongs.approvers.terminal_question import description, is_cut
 from tongs.approvers.terminal_scope import chosen
 from tongs.core.annotations import TextIO
-from tongs.core.approval import ApprovalRequest, ApprovalResponse, Settled
+from tongs.core.approval import ELICITATION, ApprovalRequest, ApprovalResponse, Settled
 from tongs.core.record import dataclass
 from tongs.output import visible
 
@@ -24,6 +24,13 @@ from tongs.output import visible
 _PAUSE = 0.2
 
 _QUESTION = "[a]llow once  [e]dit  [A]lways  [N]ever  [d]eny  [?]: "
+# Of what an MCP server asks.
+_FORM = "[e] fill in and send  [a] send as it stands  [d]ecline  [?]: "
+_FORM_HELP = """\
+e         fill in the fields here, and send them to the server; E in your own editor
+a         send the fields as they stand above
+d [WHY]   send nothing
+v         show everything, however long it is"""
 _HELP = """\
 a         allow this call, this once
 e         edit the arguments here first; E in your own editor ($VISUAL or $EDITOR)
@@ -139,8 +146,9 @@ class TerminalApprover:
             return None
 
     def _answer(self, terminal: Terminal, request: ApprovalRequest) -> ApprovalResponse:
+        is_form = request.rule == ELICITATION
         while True:
-            answer = terminal.ask(_QUESTION)
+            answer = terminal.ask(_FORM if is_form else _QUESTION)
             if answer is None:
                 return _denied("the input was closed")
             if answer[:1] == "d":
@@ -151,15 +159,16 @@ class TerminalApprover:
                     response = ApprovalResponse(approved=True, approver="terminal")
                 case "e" | "E":
                     response = self._edited(terminal, request, outside=answer == "E")
-                case "A" | "N":
+                case "A" | "N" if not is_form:
                     response = _remembered(terminal, request, approved=answer == "A")
                 case "v":
                     terminal.show(description(request, whole=True))
                 case "?":
-                    terminal.show(_HELP)
+                    terminal.show(_FORM_HELP if is_form else _HELP)
                 case _:
                     more = ", v" if is_cut(request) else ""
-                    terminal.show(f"please answer a, e, A, N, d{more} or ?")
+                    words = "a, e, d" if is_form else "a, e, A, N, d"
+                    terminal.show(f"please answer {words}{more} or ?")
             if response is not None:
                 return response
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from tongs.core.annotations import Any
-from tongs.core.approval import ApprovalRequest, FileChange
+from tongs.core.approval import ELICITATION, ApprovalRequest, FileChange
 from tongs.core.permissions import Permissions
 from tongs.output import visible
 
@@ -86,6 +86,8 @@ def _asker(request: ApprovalRequest) -> str:
 
 
 def _deed(request: ApprovalRequest) -> str:
+    if request.rule == ELICITATION:
+        return "ask you something"
     if len(request.changes) != 1:
         return f"write {len(request.changes)} files" if request.changes else "run"
     change = request.changes[0]

@@ -13,6 +13,10 @@ from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.tool import Tool
 
+# The rule of a question that an MCP server asks in the midst of a call: `args` are the fields of
+# its form, and the answer is for the server. It is never remembered.
+ELICITATION = "elicitation"
+
 # Characters of standard input that a question shows.
 _SHOWN = 200
 

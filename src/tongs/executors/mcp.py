@@ -6,19 +6,18 @@ import json
 from collections.abc import Mapping
 
 from tongs.core.annotations import Any
-from tongs.core.approval import ApprovalRequest
+from tongs.core.approval import ELICITATION, ApprovalRequest
 from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Context, Executor, Progressed, World
 from tongs.core.permissions import Permissions
+from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.servers import ServerAnswer, ServerForm, ServerSpec, ServerTool
 from tongs.core.tool import Tool
 from tongs.output import visible
 
 _LONGEST_REASON = 4000
-# A rule of this name asks; an answer is never remembered for the next form.
-ELICITATION = "elicitation"
 # What a form must not ask for according to the protocol, and asks for nevertheless.
 _SECRET_WORDS = (
     *("password", "passwd", "passphrase", "secret", "token", "api key", "api_key", "apikey"),
@@ -85,12 +84,12 @@ def _question(form: ServerForm, context: Context, number: int) -> ApprovalReques
     server = plan.server.name
     fields = form.schema.get("properties")
     fields = fields if isinstance(fields, dict) else {}
-    lines = [f"the MCP server {server} asks, not Tongs: {form.message}"]
+    lines = [f"the MCP server {server} asks, not Tongs: {_line(form.message)}"]
     if form.url:
-        lines.append(f"it wants you to open {form.url}")
+        lines.append(f"it wants you to open {_line(form.url)}")
     for name, field in fields.items():
         about = field.get("description") or field.get("title") if isinstance(field, dict) else ""
-        lines.append(f"  {visible(str(name))}: {visible(str(about or ''))[:500]}".rstrip(": "))
+        lines.append(f"  {_line(visible(str(name)))}: {_line(visible(str(about or '')))[:500]}")
     if _is_delicate(form, fields):
         lines.append(
             "CAREFUL: this looks like a question for a secret, which a server must not ask for"
@@ -112,6 +111,11 @@ def _question(form: ServerForm, context: Context, number: int) -> ApprovalReques
         # Never to be answered by what was decided once.
         whole=False,
     )
+
+
+def _line(text: str) -> str:
+    """None of a stranger's lines may look like one of ours."""
+    return " ".join(text.split())
 
 
 def _given(field: Any) -> Any:
@@ -166,20 +170,17 @@ def _must_cover(server: ServerSpec, context: Context) -> None:
 
 
 def _result(answer: ServerAnswer, plan: ServerTool, context: Context) -> ToolResult:
-    from tongs.executors.mcp_content import Content  # noqa: PLC0415 - calls only
+    from tongs.executors.mcp_content import result_of  # noqa: PLC0415 - calls only
 
-    content = Content(answer, context)
-    metadata = {"server": plan.server.name, **content.facts}
-    warnings = [*answer.warnings, *content.warnings]
-    error = None
-    if answer.failed:
-        reason = content.output.strip()[:_LONGEST_REASON]
-        error = ToolError(
-            ErrorCode.EXECUTION_ERROR,
-            reason or f"{context.tool.name} failed and gave no reason",
-            details={"server": plan.server.name},
-        )
-    value = None if answer.failed else content.value
-    return ToolResult(
-        output=content.output, value=value, error=error, warnings=warnings, metadata=metadata
+    result = result_of(answer, context)
+    server = plan.server.name
+    result = replace(result, metadata={"server": server, **result.metadata})
+    if not answer.failed:
+        return result
+    reason = result.output.strip()[:_LONGEST_REASON]
+    error = ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        reason or f"{context.tool.name} failed and gave no reason",
+        details={"server": server},
     )
+    return replace(result, value=None, error=error, success=False)

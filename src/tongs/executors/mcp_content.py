@@ -10,63 +10,56 @@ import json
 from collections.abc import Mapping
 
 from tongs.core.annotations import Any
-from tongs.core.execution import Context, Kept
+from tongs.core.execution import Context
+from tongs.core.result import ToolResult
 from tongs.core.servers import ServerAnswer
-from tongs.output import decoded, visible
+from tongs.executors.keeping import held
+from tongs.output import visible
+from tongs.template.values import utf8
 
 # Of base64: three bytes in four characters.
 _BYTES, _CHARACTERS = 3, 4
 
 
-class Content:
-    """`facts` are for the metadata of the result."""
+def result_of(answer: ServerAnswer, context: Context) -> ToolResult:
+    """The answer without an error, held to limits.output."""
+    blocks = [_described(block) for block in answer.content]
+    value, facts, warnings = _bounded(_clean(answer.structured), context)
+    text = "\n".join(shown for shown, _ in blocks)
+    if not text and value is not None:
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+    if data := [fact for _, fact in blocks if fact]:
+        facts["blocks"] = data
+        if handle := context.put_aside(_kept_form(list(answer.content), context)):
+            facts["contentHandle"] = handle
+    return held(
+        ToolResult(
+            output=visible(text),
+            value=value,
+            warnings=[*answer.warnings, *warnings],
+            metadata=facts,
+        ),
+        context,
+    )
 
-    def __init__(self, answer: ServerAnswer, context: Context) -> None:
-        self.warnings: list[str] = []
-        self.facts: dict[str, Any] = {}
-        self._context = context
-        blocks = [_described(block) for block in answer.content]
-        self.value = self._bounded(_clean(answer.structured))
-        text = "\n".join(shown for shown, _ in blocks)
-        if not text and self.value is not None:
-            text = json.dumps(self.value, ensure_ascii=False, indent=2)
-        self.output = self._held(text)
-        if data := [fact for _, fact in blocks if fact]:
-            self.facts["blocks"] = data
-            whole = json.dumps(list(answer.content), ensure_ascii=False)
-            if handle := context.put_aside(whole.encode("utf-8", "replace")):
-                self.facts["contentHandle"] = handle
 
-    def _held(self, text: str) -> str:
-        """As much of it as limits.output allows."""
-        data = visible(text).encode("utf-8", "replace")
-        kept = self._context.keep(data)
-        if len(kept.data) < len(data):
-            self._tell(kept, len(data))
-        return decoded(kept.data)
+def _bounded(value: Any, context: Context) -> tuple[Any, dict[str, Any], list[str]]:
+    """A value is whole or not there: cut, it would be another one."""
+    if value is None:
+        return None, {}, []
+    data = _kept_form(value, context)
+    kept = context.keep(data)
+    if len(kept.data) == len(data):
+        return value, {}, []
+    facts = {} if kept.handle is None else {"valueHandle": kept.handle}
+    size = len(data)
+    return None, facts, [f"the value was left out: its {size} bytes are more than limits.output"]
 
-    def _bounded(self, value: Any) -> Any:
-        """A value is whole or not there: cut, it would be another one."""
-        if value is None:
-            return None
-        data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-        kept = self._context.keep(data)
-        if len(kept.data) == len(data):
-            return value
-        self.warnings.append(
-            f"the value was left out: its {len(data)} bytes are more than limits.output"
-        )
-        if kept.handle is not None:
-            self.facts["valueHandle"] = kept.handle
-        return None
 
-    def _tell(self, kept: Kept, size: int) -> None:
-        from tongs.executors.step import cut  # noqa: PLC0415 - large answers only
-
-        self.warnings.append(cut(len(kept.data), size, kept.handle, kept.lost))
-        self.facts["outputSize"] = size
-        if kept.handle is not None:
-            self.facts["outputHandle"] = kept.handle
+def _kept_form(data: Any, context: Context) -> bytes:
+    """As JSON, without the secrets of the call."""
+    text = json.dumps(data, ensure_ascii=False)
+    return utf8(text if context.redactor is None else context.redactor.text(text))
 
 
 def _described(block: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from tongs.gateway.hosting import Hosted
 
+# Objects that are known to be a config of some server.
+_MOST_KNOWN = 256
 # Seconds for all servers together to end.
 _ENDING = 10.0
 
@@ -70,6 +72,8 @@ class Gateway:
         self._surroundings = surroundings
         # By the identity of their configs: two of one name are two servers.
         self._hosted: dict[str, Hosted] = {}
+        # By identity of the object, holding it so that the identity cannot be given to another.
+        self._known: dict[int, tuple[ServerSpec, Hosted]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = _thread.allocate_lock()
@@ -120,6 +124,7 @@ class Gateway:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
             hosted, self._hosted = list(self._hosted.values()), {}
+            self._known.clear()
         if loop is None or thread is None:
             return
         import asyncio  # noqa: PLC0415 - whoever is here has it loaded
@@ -141,11 +146,18 @@ class Gateway:
         from tongs.gateway.hosting import Hosted  # noqa: PLC0415 - needs asyncio
         from tongs.gateway.starting import connection_of  # noqa: PLC0415 - as above
 
+        _, known = self._known.get(id(spec), (None, None))
+        if known is not None:
+            return known
+        identity = spec.identity
         with self._lock:
-            hosted = self._hosted.get(spec.identity)
+            hosted = self._hosted.get(identity)
             if hosted is None:
                 hosted = Hosted(spec, lambda: connection_of(spec, self._surroundings))
-                self._hosted[spec.identity] = hosted
+                self._hosted[identity] = hosted
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[id(spec)] = (spec, hosted)
         return hosted
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:

@@ -63,13 +63,13 @@ class Lines:
         self._take(rest)
 
     def _take(self, piece: bytes) -> None:
-        self._size += len(piece)
+        before, self._size = self._size, self._size + len(piece)
         if self._size <= self._largest:
             self._parts.append(piece)
             return
-        if len(self._parts) > 1 or (self._parts and len(self._parts[0]) > _HEAD):
-            self._parts = [b"".join(self._parts)[:_HEAD]]
-        self._tail = (self._tail + piece)[-_TAIL:]
+        if before <= self._largest:
+            self._parts = [b"".join([*self._parts, piece[:_HEAD]])[:_HEAD]]
+        self._tail = (self._tail + piece[-_TAIL:])[-_TAIL:]
 
 
 def parsed(line: bytes) -> dict[str, Any] | Refused:

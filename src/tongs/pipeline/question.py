@@ -73,6 +73,8 @@ def asker(call: ToolCall, tool: Tool, parts: Parts, door: Door) -> Approver:
         parts.audit.asked(recorded(call, door), tool, request)
         response = await door.approver(request)
         if response is not None:
+            if response.approved:
+                parts.spend(response)
             parts.audit.answered(
                 recorded(call, door), tool, replace(response, modified_args=None, remember=None)
             )

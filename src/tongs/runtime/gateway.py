@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from tongs.gateway.servers import Values
 
 
+# Servers whose permissions are kept in memory.
+_MOST_KNOWN = 64
+
+
 class ServerWorld:
     """As `gateway.servers.Surroundings`."""
 
@@ -95,6 +99,8 @@ class LazyServers:
         self._around = around
         self._world: ServerWorld | None = None
         self._made: Servers | None = None
+        # By identity, holding the spec so that the identity cannot be given to another one.
+        self._permissions: dict[int, tuple[ServerSpec, Permissions]] = {}
 
     async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
         return await self._gateway().listed(spec, waiter)
@@ -111,7 +117,14 @@ class LazyServers:
         return await self._gateway().call(tool, arguments, call, waiter, deadline, walls)
 
     def permissions(self, spec: ServerSpec) -> Permissions:
-        return self._surroundings().policy(spec).permissions
+        # Asked for every call, and always the same: settings do not change.
+        known = self._permissions.get(id(spec))
+        if known is None:
+            if len(self._permissions) >= _MOST_KNOWN:
+                self._permissions.clear()
+            known = (spec, self._surroundings().policy(spec).permissions)
+            self._permissions[id(spec)] = known
+        return known[1]
 
     def state(self, name: str) -> ServerState:
         return ServerState(name, "idle") if self._made is None else self._made.state(name)

@@ -1,6 +1,7 @@
 """Asks for one approval on the terminal it is started on; the answer goes to the named file.
 
-python asking.py FILE [loop]      with `loop`, from inside a running event loop
+python asking.py FILE [loop] [form]      with `loop`, from inside a running event loop; with `form`,
+                                         what an MCP server asks
 """
 
 import asyncio
@@ -9,7 +10,7 @@ import sys
 from pathlib import Path
 
 from tongs.approvers.terminal import TerminalApprover
-from tongs.core.approval import ApprovalRequest, ApprovalResponse
+from tongs.core.approval import ELICITATION, ApprovalRequest, ApprovalResponse
 from tongs.core.call import Caller, CallerKind
 from tongs.core.permissions import Permissions, Secret
 
@@ -25,10 +26,23 @@ REQUEST = ApprovalRequest(
     raw_parameters=("CMD",),
 )
 
+FORM = ApprovalRequest(
+    step_id="1",
+    tool="deeds__ask",
+    args={"name": ""},
+    reason="the server deeds asks",
+    rule=ELICITATION,
+    preview="the MCP server deeds asks, not Tongs: Who are you?",
+)
+
+
+def asked() -> ApprovalRequest:
+    return FORM if "form" in sys.argv else REQUEST
+
 
 def without_loop() -> ApprovalResponse | None:
     """As the synchronous pipeline drives it: the coroutine never suspends."""
-    work = TerminalApprover()(REQUEST)
+    work = TerminalApprover()(asked())
     try:
         work.send(None)
     except StopIteration as finished:
@@ -38,7 +52,7 @@ def without_loop() -> ApprovalResponse | None:
 
 
 async def in_loop() -> ApprovalResponse | None:
-    return await TerminalApprover()(REQUEST)
+    return await TerminalApprover()(asked())
 
 
 if __name__ == "__main__":

@@ -65,6 +65,31 @@ def test_the_question_shows_what_will_really_run(ask: Ask, answer_file: Path) ->
     assert answer(answer_file) == [True, None, "terminal", ""]
 
 
+def test_what_a_server_asks_is_a_form_that_nothing_is_remembered_of(
+    ask: Ask, answer_file: Path
+) -> None:
+    form = "[e] fill in and send  [a] send as it stands  [d]ecline  [?]: "
+    screen = ask("form", term="dumb")
+    screen.wait_for(form)
+    assert screen.text.startswith(
+        "deeds__ask wants to ask you something (asked by: library, rule: elicitation)\n"
+        "reason: the server deeds asks\n"
+        "  | the MCP server deeds asks, not Tongs: Who are you?\n"
+        '  name  ""\n'
+    )
+
+    screen.type("A\n")
+    screen.wait_for("please answer a, e, d or ?")
+    screen.type("?\n")
+    screen.wait_for("send nothing")
+    screen.type("e\n")
+    screen.wait_for("on one line")
+    screen.type('{"name": "ann"}\n')
+
+    assert screen.end() == 0
+    assert answer(answer_file) == [True, {"name": "ann"}, "terminal", ""]
+
+
 def test_no_reason_and_no_path_can_fake_a_line_of_the_question() -> None:
     request = ApprovalRequest(
         step_id="1",
