@@ -114,8 +114,19 @@ $(SERVERS)/.stamp: $(SERVERS_LOCK) | $(STAMP)
 	$(SERVERS)/bin/python -m pip --disable-pip-version-check -q -q install --no-deps --require-hashes -r $(SERVERS_LOCK)
 	@touch $@
 
+# The first major version of the protocol's SDK, which many clients are made with. It and the second, which Tongs
+# is made with, cannot lie in one environment, so they cannot share a lock either.
+MCP1 := $(VENV)/mcp1
+MCP1_LOCK := tests/full/mcp1.txt
+.PHONY: mcp1
+mcp1: $(MCP1)/.stamp
+$(MCP1)/.stamp: $(MCP1_LOCK) | $(STAMP)
+	@test -x $(MCP1)/bin/python || $(PYTHON) -m venv --clear $(MCP1)
+	$(MCP1)/bin/python -m pip --disable-pip-version-check -q -q install --no-deps --require-hashes -r $(MCP1_LOCK)
+	@touch $@
+
 .PHONY: test-full
-test-full: $(STAMP) programs native suites agents servers ## run every test, and keep what came of the long ones and of the attacks in bench/
+test-full: $(STAMP) programs native suites agents servers mcp1 ## run every test, and keep what came of the long ones and of the attacks in bench/
 	$(PYTEST) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -p tests.escape.table $(ARGS) tests/escape
 	TONGS_NATIVE=0 $(PYTEST) $(ARGS) tests/escape
@@ -162,6 +173,8 @@ lock: $(STAMP) ## bring uv.lock up to date with pyproject.toml
 	$(BIN)/python tools/lock.py strip
 	printf 'mcp-server-git\nmcp-server-time\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --output-file $(SERVERS_LOCK) $(ARGS) -
+	echo "mcp==1.30.*" | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-annotate --output-file $(MCP1_LOCK) $(ARGS) -
 
 .PHONY: clean
 clean: ## remove everything the targets above made
