@@ -20,6 +20,7 @@ from tongs.surfaces.cli.commands import AUTHORITY, COMMANDS
 
 Words = tuple[str, ...]
 
+SERVERS = Path(__file__).parents[1] / "data" / "mcp" / "mcp.json"
 SERVER = Path(__file__).parents[1] / "small_mcp_server.py"
 PETSTORE = Path(__file__).parents[1] / "data" / "openapi" / "pets.yaml"
 
@@ -32,6 +33,8 @@ BY_A_PERSON: dict[Words, str] = {
     ("tool", "import"): f"--openapi {PETSTORE} --operation getPet --name pet --user",
     ("tool", "create"): "say --from say.yml --creator claude",
     ("mcp", "serve"): "",  # ends with its input
+    ("mcp", "install"): "cursor",
+    ("mcp", "import"): f"{SERVERS} --yes --user",
     ("mcp", "add"): "fresh -- python3 server.py tools.json",
     ("mcp", "inspect"): "small",
     ("mcp", "pin"): "small --yes",

@@ -18,6 +18,8 @@ COMMANDS: dict[tuple[str, ...], str] = {
     ("tool", "create"): "tool_create",
     ("tools", "export"): "tools_export",
     ("mcp", "serve"): "mcp_serve",
+    ("mcp", "install"): "mcp_install",
+    ("mcp", "import"): "mcp_import",
     ("mcp", "add"): "mcp_add",
     ("mcp", "list"): "mcp_list",
     ("mcp", "remove"): "mcp_remove",
@@ -75,6 +77,8 @@ SUMMARIES = {
     ("tools", "export"): "print the tools as the API of a model takes them",
     ("mcp",): "hand tools to agents, and use the tools of MCP servers",
     ("mcp", "serve"): "offer the tools to an agent as an MCP server",
+    ("mcp", "install"): "let another program start Tongs as its MCP server",
+    ("mcp", "import"): "take over MCP servers from the settings of other programs",
     ("mcp", "add"): "start an MCP server once behind walls, and write it down",
     ("mcp", "list"): "list the MCP servers, and what is pinned of each",
     ("mcp", "remove"): "take an MCP server out of the config",
@@ -129,6 +133,8 @@ AUTHORITY = frozenset(
         ("tool", "create"),
         # Whoever it serves answers its questions.
         ("mcp", "serve"),
+        ("mcp", "install"),
+        ("mcp", "import"),
         ("mcp", "add"),
         ("mcp", "remove"),
         # The first connection of a server is what pins it.

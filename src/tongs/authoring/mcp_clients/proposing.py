@@ -1,0 +1,244 @@
+"""What a server of another program may touch: a proposal, each line with its reason.
+
+It is a guess from the command line. A person reads it before it counts, and the walls hold it.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import urlsplit
+
+from tongs.core.annotations import Any
+from tongs.core.record import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a proposal has to know of the machine; looked up by somebody else."""
+
+    home: str
+    project: str
+    is_folder: Callable[[str], bool]
+    is_file: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """`permissions` as config.yml has them, and why."""
+
+    permissions: dict[str, Any]
+    # In words, one per line.
+    reasons: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    # Folders that the program makes for itself where it may, absolute.
+    folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """A program that fetches the server before it starts it."""
+
+    caches: tuple[str, ...]
+    # Words that have to follow; without them it runs what is there already.
+    words: tuple[str, ...] = ()
+
+
+_NODE = ("~/.npm",)
+_UV = ("~/.cache/uv", "~/.local/share/uv")
+_PIPX = ("~/.cache/pipx", "~/.local/share/pipx")
+_PNPM = ("~/.cache/pnpm", "~/.local/share/pnpm")
+_BUN = ("~/.bun",)
+_RUNNERS: Mapping[str, tuple[_Runner, ...]] = {
+    "npx": (_Runner(_NODE),),
+    "npm": (_Runner(_NODE, ("exec",)), _Runner(_NODE, ("x",))),
+    "uvx": (_Runner(_UV),),
+    "uv": (_Runner(_UV, ("tool", "run")), _Runner(_UV, ("run",)), _Runner(_UV, ("x",))),
+    "pipx": (_Runner(_PIPX, ("run",)),),
+    "pnpm": (_Runner(_PNPM, ("dlx",)),),
+    "pnpx": (_Runner(_PNPM),),
+    "yarn": (_Runner(("~/.yarn", "~/.cache/yarn"), ("dlx",)),),
+    "bunx": (_Runner(_BUN),),
+    "bun": (_Runner(_BUN, ("x",)),),
+    "deno": (_Runner(("~/.cache/deno",), ("run",)),),
+}
+_CONTAINERS = frozenset(("docker", "podman", "nerdctl"))
+_INTERPRETERS = re.compile(r"(?:node|nodejs|python[0-9.]*|ruby|perl|php|java|bash|sh)(?:\.exe)?")
+# Options before the first word of `uv` and the like; it makes an environment in the folder.
+_OF_FOLDERS = frozenset(("--directory", "--project", "--prefix", "-C"))
+# Servers and options whose folders are there to be written.
+_WRITES = re.compile(
+    r"filesystem|memory|sqlite|obsidian|notes?\b|database|knowledge", re.IGNORECASE
+)
+_WRITING_OPTION = re.compile(
+    r"(?:^|[_-])(?:db|database|out|output|data|storage|store|cache|log|memory|vault|write)"
+    r"(?:$|[_-])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class _Draft:
+    network: bool | list[str] = False
+    read: dict[str, None] = field(default_factory=dict)
+    write: dict[str, None] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+    def done(self) -> Proposal:
+        read = [path for path in self.read if path not in self.write]
+        permissions = {"network": self.network, "fs": {"read": read, "write": list(self.write)}}
+        return Proposal(permissions, tuple(self.reasons), tuple(self.warnings), tuple(self.folders))
+
+
+def proposed(entry: Mapping[str, Any], machine: Machine) -> Proposal:
+    """Permissions for one server of config.yml."""
+    draft = _Draft()
+    if "url" in entry:
+        host = urlsplit(str(entry["url"])).netloc.rpartition("@")[2]
+        draft.network = [host]
+        draft.reasons.append(f"it may reach {host}, where it is")
+        return draft.done()
+    command = entry["command"]
+    words = [*([command] if isinstance(command, str) else command), *entry.get("args", ())]
+    program = os.path.basename(str(words[0]).replace("\\", "/")).lower()
+    program = program.removesuffix(".cmd").removesuffix(".exe")
+    own = _fetched(program, words[1:], draft, machine)
+    if program in _CONTAINERS:
+        _container(program, draft)
+    _paths(entry, words, draft, machine, interpreted=_INTERPRETERS.fullmatch(program) is not None)
+    if not own and program not in _CONTAINERS:
+        _project(draft)
+    elif not draft.read and len(draft.write) == len(draft.folders):
+        draft.reasons.append("it sees nothing of the project; add `.` to fs.read if it has to")
+    return draft.done()
+
+
+def _fetched(program: str, words: list[str], draft: _Draft, machine: Machine) -> bool:
+    """Whether the program fetches what it starts, with what it needs for that."""
+    words = _after_options(words)
+    for runner in _RUNNERS.get(program, ()):
+        if tuple(words[: len(runner.words)]) != runner.words:
+            continue
+        line = " ".join((program, *runner.words))
+        draft.network = True
+        for cache in runner.caches:
+            draft.write[cache] = None
+            draft.folders.append(machine.home + cache[1:])
+        draft.reasons.append(f"it may use the network, since {line} fetches the server")
+        draft.reasons.append(f"it may write {' and '.join(runner.caches)}, where {line} keeps it")
+        return True
+    return False
+
+
+def _project(draft: _Draft) -> None:
+    """What every server may do of which nothing else is known."""
+    for path in [path for path in draft.read if not os.path.isabs(path) and path[:1] not in ".~"]:
+        del draft.read[path]
+    draft.read.setdefault(".")
+    draft.reasons.append("it may read the project, like every server of which you say no more")
+    draft.reasons.append("it has no network; say `network: true` if it talks to a service")
+
+
+def _after_options(words: list[str]) -> list[str]:
+    """`uv --directory X run` is `uv run`."""
+    while words and words[0].startswith("-"):
+        words = words[2 if words[0] in _OF_FOLDERS else 1 :]
+    return words
+
+
+def _container(program: str, draft: _Draft) -> None:
+    draft.network = True
+    draft.reasons.append(f"it may use the network, since {program} fetches images")
+    draft.warnings.append(
+        f"what runs in a container is held by {program}, not by Tongs: mind its -v and --network; "
+        f"and whoever reaches the socket of {program} can do anything"
+    )
+
+
+def _paths(
+    entry: Mapping[str, Any],
+    words: list[str],
+    draft: _Draft,
+    machine: Machine,
+    *,
+    interpreted: bool,
+) -> None:
+    writes = _WRITES.search(" ".join(words[:4])) is not None
+    script = interpreted
+    for option, value in (*_named_values(words[1:]), *_items(entry)):
+        path = _path(value, machine)
+        if path is None:
+            continue
+        if script and not option:
+            script = False
+            folder = os.path.dirname(path) or "."
+            draft.read[folder] = None
+            draft.reasons.append(f"it may read {folder}, where its program is")
+            continue
+        wanted = writes or option in _OF_FOLDERS or _WRITING_OPTION.search(option) is not None
+        named = f"{option} {value}" if option else value
+        _grant(path, named, draft, machine, writes=wanted)
+    if cwd := entry.get("cwd"):
+        draft.read.setdefault(str(cwd))
+        draft.reasons.append(f"it may read {cwd}, where it starts")
+
+
+def _grant(path: str, named: str, draft: _Draft, machine: Machine, *, writes: bool) -> None:
+    real = os.path.normpath(os.path.join(machine.project, _expanded(path, machine)))
+    if real in ("/", os.path.normpath(machine.home)):
+        draft.warnings.append(f"its argument `{named}` is too much to grant: name folders in it")
+        return
+    if not machine.is_folder(real) and not machine.is_file(real):
+        draft.warnings.append(f"its argument `{named}` looks like a path, but there is none")
+        return
+    if writes:
+        draft.write[path] = None
+        draft.reasons.append(f"it may write {path}, which its arguments name")
+    else:
+        draft.read[path] = None
+        draft.reasons.append(
+            f"it may read {path}, which its arguments name; move it to fs.write if it has to write"
+        )
+
+
+def _named_values(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Values of a command line, each with the option it belongs to, or none."""
+    option = ""
+    for word in words:
+        if word.startswith("-"):
+            option, equals, value = word.partition("=")
+            if equals:
+                yield option, value
+                option = ""
+            continue
+        yield option if _takes_path(option) else "", word
+        option = ""
+
+
+def _takes_path(option: str) -> bool:
+    # `-y` and the like are switches; what follows them stands for itself.
+    return len(option) > 2 or option in _OF_FOLDERS
+
+
+def _items(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in (entry.get("env") or {}).items():
+        if isinstance(value, str) and not value.startswith(("env:", "file:", "keyring:")):
+            yield name, value
+
+
+def _path(value: str, machine: Machine) -> str | None:
+    """A word that is a path for sure, as config.yml has it: below the home with `~`."""
+    if not (value.startswith(("/", "~/", "./", "../")) or value in (".", "..", "~")):
+        return None
+    if ":" in value or "\n" in value:
+        return None
+    if value.startswith(machine.home + "/"):
+        return "~" + os.path.normpath(value)[len(machine.home) :]
+    return value if value == "~" else os.path.normpath(value)
+
+
+def _expanded(path: str, machine: Machine) -> str:
+    return machine.home + path[1:] if path == "~" or path.startswith("~/") else path

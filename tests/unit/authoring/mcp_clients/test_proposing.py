@@ -1,0 +1,100 @@
+"""What a server is proposed to be allowed, by its command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tongs.authoring.mcp_clients.proposing import Machine, proposed
+
+FOLDERS = {"/home/you/project", "/home/you/project/docs", "/srv/data", "/opt/srv", "/home/you", "/"}
+FILES = {"/opt/srv/main.js", "/srv/data/x.db"}
+MACHINE = Machine(
+    "/home/you", "/home/you/project", lambda path: path in FOLDERS, lambda path: path in FILES
+)
+
+
+def permissions(*words: str, **more: Any) -> dict[str, Any]:
+    command, *args = words
+    return proposed({"command": command, "args": args, **more}, MACHINE).permissions
+
+
+def grant(network: Any = False, read: Any = (), write: Any = ()) -> dict[str, Any]:
+    return {"network": network, "fs": {"read": list(read), "write": list(write)}}
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("npx -y docs", grant(True, write=["~/.npm"])),
+        ("/usr/bin/npx -y docs", grant(True, write=["~/.npm"])),
+        ("npx.cmd docs", grant(True, write=["~/.npm"])),
+        ("npm exec docs", grant(True, write=["~/.npm"])),
+        ("npm start", grant(read=["."])),
+        ("uvx docs", grant(True, write=["~/.cache/uv", "~/.local/share/uv"])),
+        ("uv tool run docs", grant(True, write=["~/.cache/uv", "~/.local/share/uv"])),
+        (
+            "uv --directory /opt/srv run main.py",
+            grant(True, write=["~/.cache/uv", "~/.local/share/uv", "/opt/srv"]),
+        ),
+        ("pipx run docs", grant(True, write=["~/.cache/pipx", "~/.local/share/pipx"])),
+        ("docker run -i docs", grant(True)),
+        ("node /opt/srv/main.js", grant(read=["/opt/srv", "."])),
+        ("python -m docs", grant(read=["."])),
+        ("docs-server", grant(read=["."])),
+        ("git-server --repository /home/you/project/docs", grant(read=["~/project/docs", "."])),
+        ("npx server-filesystem /srv/data", grant(True, write=["~/.npm", "/srv/data"])),
+        ("npx server-filesystem ~/project/docs", grant(True, write=["~/.npm", "~/project/docs"])),
+        ("docs --db-path /srv/data/x.db", grant(read=["."], write=["/srv/data/x.db"])),
+        ("docs --root=/srv/data", grant(read=["/srv/data", "."])),
+        ("npx docs .", grant(True, read=["."], write=["~/.npm"])),
+    ],
+)
+def test_a_command_line_gets_what_it_needs(line: str, wanted: dict[str, Any]) -> None:
+    assert permissions(*line.split()) == wanted
+
+
+def test_the_address_of_a_server_is_all_it_may_reach() -> None:
+    proposal = proposed({"url": "https://me:pw@mcp.example.org:8443/x"}, MACHINE)
+
+    assert proposal.permissions == grant(["mcp.example.org:8443"])
+
+
+@pytest.mark.parametrize("path", ["/", "/home/you", "~", "/home/you/."])
+def test_a_whole_home_is_never_proposed(path: str) -> None:
+    proposal = proposed({"command": "npx", "args": ["server-filesystem", path]}, MACHINE)
+
+    assert proposal.permissions == grant(True, write=["~/.npm"])
+    assert "too much to grant" in proposal.warnings[0]
+
+
+def test_a_path_that_is_not_there_is_said_and_not_granted() -> None:
+    proposal = proposed({"command": "docs", "args": ["/nowhere"]}, MACHINE)
+
+    assert proposal.permissions == grant(read=["."])
+    assert proposal.warnings == ("its argument `/nowhere` looks like a path, but there is none",)
+
+
+def test_variables_and_the_working_directory_count_too() -> None:
+    env = {"MEMORY_FILE": "/srv/data/x.db", "TOKEN": "env:TOKEN", "URL": "https://x.example/"}
+
+    wanted = grant(read=["/opt/srv", "."], write=["/srv/data/x.db"])
+    assert permissions("docs", env=env, cwd="/opt/srv") == wanted
+
+
+def test_folders_that_a_program_keeps_things_in_are_named_whole() -> None:
+    assert proposed({"command": "uvx", "args": ["x"]}, MACHINE).folders == (
+        "/home/you/.cache/uv",
+        "/home/you/.local/share/uv",
+    )
+
+
+def test_every_permission_has_its_reason() -> None:
+    proposal = proposed({"command": "npx", "args": ["server-filesystem", "/srv/data"]}, MACHINE)
+
+    assert proposal.reasons == (
+        "it may use the network, since npx fetches the server",
+        "it may write ~/.npm, where npx keeps it",
+        "it may write /srv/data, which its arguments name",
+    )
