@@ -80,6 +80,8 @@ def completed(place: Place, line: str) -> list[str]:
         ("tongs tools export --format op", ["openai", "openai-responses", "openai-flat"]),
         ("tongs tool a", ["add"]),
         ("tongs tool ne", ["new"]),
+        ("tongs mcp install c", ["claude-code", "codex", "cursor", "claude-desktop"]),
+        ("tongs mcp import --client g", ["gemini"]),
         ("tongs tool new x --shape ", ["yaml", "executable", "manifest"]),
         ("tongs tool new x --lang n", ["node"]),
         ("tongs tool test we", ["weather"]),

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tongs.authoring.mcp_clients import CLIENTS, Client
 from tongs.authoring.mcp_clients.changing import CannotChange, is_tongs, settings
-from tongs.authoring.mcp_clients.proposing import Machine, Proposal, proposed
+from tongs.authoring.mcp_clients.machine import Machine
+from tongs.authoring.mcp_clients.proposing import Proposal, proposed
 from tongs.authoring.mcp_clients.reading import Found, read, sources
 from tongs.authoring.mcp_clients.variables import Variables
 from tongs.config.environment import host_environment
@@ -102,7 +103,13 @@ class Importing:
             return Candidate(file, found)
         if is_tongs(found.entry):
             return Candidate(file, replace(found, refused="it is Tongs itself"))
-        machine = Machine(self.configuring.places.home, self.project, os.path.isdir, os.path.isfile)
+        machine = Machine(
+            home=self.configuring.places.home,
+            project=self.project,
+            is_folder=os.path.isdir,
+            is_file=os.path.isfile,
+            real=os.path.realpath,
+        )
         candidate = Candidate(file, found, proposed(found.entry, machine))
         held = written.get(found.name)
         if held is None:

@@ -7,21 +7,13 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
+from tongs.authoring.mcp_clients.installed import installed
+from tongs.authoring.mcp_clients.machine import Machine
 from tongs.core.annotations import Any
 from tongs.core.record import dataclass, field
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What a proposal has to know of the machine; looked up by somebody else."""
-
-    home: str
-    project: str
-    is_folder: Callable[[str], bool]
-    is_file: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,34 +158,41 @@ def _paths(
     *,
     interpreted: bool,
 ) -> None:
+    if os.path.isabs(words[0]):
+        _program(words[0], draft, machine)
     writes = _WRITES.search(" ".join(words[:4])) is not None
     script = interpreted
     for option, value in (*_named_values(words[1:]), *_items(entry)):
-        path = _path(value, machine)
-        if path is None:
+        if not _is_path(value):
             continue
         if script and not option:
             script = False
-            folder = os.path.dirname(path) or "."
-            draft.read[folder] = None
-            draft.reasons.append(f"it may read {folder}, where its program is")
+            _program(machine.absolute(value), draft, machine)
             continue
         wanted = writes or option in _OF_FOLDERS or _WRITING_OPTION.search(option) is not None
-        named = f"{option} {value}" if option else value
-        _grant(path, named, draft, machine, writes=wanted)
+        _grant(value, f"{option} {value}".strip(), draft, machine, writes=wanted)
     if cwd := entry.get("cwd"):
         draft.read.setdefault(str(cwd))
         draft.reasons.append(f"it may read {cwd}, where it starts")
 
 
-def _grant(path: str, named: str, draft: _Draft, machine: Machine, *, writes: bool) -> None:
-    real = os.path.normpath(os.path.join(machine.project, _expanded(path, machine)))
-    if real in ("/", os.path.normpath(machine.home)):
+def _program(path: str, draft: _Draft, machine: Machine) -> None:
+    for folder in map(machine.short, installed(path, machine)):
+        if folder not in draft.read and machine.absolute(folder) != machine.project:
+            draft.read[folder] = None
+            draft.reasons.append(f"it may read {folder}, where its program is")
+
+
+def _grant(written: str, named: str, draft: _Draft, machine: Machine, *, writes: bool) -> None:
+    real = machine.absolute(written)
+    if machine.too_broad(real):
         draft.warnings.append(f"its argument `{named}` is too much to grant: name folders in it")
         return
     if not machine.is_folder(real) and not machine.is_file(real):
         draft.warnings.append(f"its argument `{named}` looks like a path, but there is none")
         return
+    # What is written from where the server stands keeps its meaning in every project.
+    path = machine.short(real) if written.startswith(("/", "~")) else os.path.normpath(written)
     if writes:
         draft.write[path] = None
         draft.reasons.append(f"it may write {path}, which its arguments name")
@@ -229,16 +228,8 @@ def _items(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def _path(value: str, machine: Machine) -> str | None:
-    """A word that is a path for sure, as config.yml has it: below the home with `~`."""
-    if not (value.startswith(("/", "~/", "./", "../")) or value in (".", "..", "~")):
-        return None
+def _is_path(value: str) -> bool:
+    """Whether a word is a path for sure."""
     if ":" in value or "\n" in value:
-        return None
-    if value.startswith(machine.home + "/"):
-        return "~" + os.path.normpath(value)[len(machine.home) :]
-    return value if value == "~" else os.path.normpath(value)
-
-
-def _expanded(path: str, machine: Machine) -> str:
-    return machine.home + path[1:] if path == "~" or path.startswith("~/") else path
+        return False
+    return value.startswith(("/", "~/", "./", "../")) or value in (".", "..", "~")

@@ -104,6 +104,8 @@ class Completion:
             return "words", [*levels, *self._tools()]
         if option == "--profile":
             return "words", self._profiles()
+        if option == "--client":
+            return "words", _clients()
         return "words", ()
 
     def _plain_word(self) -> tuple[str, Iterable[Answer]]:
@@ -117,14 +119,14 @@ class Completion:
                 return "words", self._tools()
             case ("trust",) | ("tool", "test"):
                 return "words", self._tools()
-            case ("lint",):
-                return "files", ()
             case ("schema",) if not plain:
                 from tongs.surfaces.cli.schema import SCHEMAS  # noqa: PLC0415 - schema only
 
                 return "words", [(name, text) for name, (_, text) in SCHEMAS.items()]
-            case ("mcp", "inspect" | "pin" | "remove") if not plain:
-                return "words", self._servers()
+            case ("lint",) | ("mcp", "import"):
+                return "files", ()
+            case ("mcp", word) if not plain:
+                return "words", _clients() if word == "install" else self._servers(word)
             case ("config", "get" | "set") if not plain:
                 return "words", _setting_keys()
             case ("completion",) if not plain:
@@ -139,7 +141,9 @@ class Completion:
         for name in Configuring.here().profiles():
             yield name, ""
 
-    def _servers(self) -> Iterator[Answer]:
+    def _servers(self, word: str) -> Iterator[Answer]:
+        if word not in ("inspect", "pin", "remove"):
+            return
         from tongs.runtime.server_desk import ServerDesk  # noqa: PLC0415 - only for this answer
 
         for known in ServerDesk(self._invocation.runtime).known():
@@ -170,6 +174,13 @@ class Completion:
         }
         for word in following:
             yield word, ""
+
+
+def _clients() -> Iterator[Answer]:
+    from tongs.authoring.mcp_clients import CLIENTS  # noqa: PLC0415 - only for this answer
+
+    for client in CLIENTS.values():
+        yield client.name, client.label
 
 
 def _setting_keys() -> Iterator[Answer]:

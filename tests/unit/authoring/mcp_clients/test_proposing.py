@@ -6,12 +6,29 @@ from typing import Any
 
 import pytest
 
-from tongs.authoring.mcp_clients.proposing import Machine, proposed
+from tongs.authoring.mcp_clients.machine import Machine
+from tongs.authoring.mcp_clients.proposing import proposed
 
-FOLDERS = {"/home/you/project", "/home/you/project/docs", "/srv/data", "/opt/srv", "/home/you", "/"}
-FILES = {"/opt/srv/main.js", "/srv/data/x.db"}
+FOLDERS = {"/home/you/project", "/home/you/project/docs", "/srv/data", "/srv/app", "/home/you", "/"}
+FILES = {
+    "/srv/app/main.js",
+    "/srv/data/x.db",
+    # Installed in different ways.
+    "/srv/tool/package.json",
+    "/home/you/venvs/git/pyvenv.cfg",
+    "/home/you/project/package.json",
+}
+LINKS = {
+    "/home/you/venvs/git/bin/python": "/home/you/.pyenv/versions/3.12/bin/python3.12",
+    "/home/you/.local/bin/git-server": "/home/you/venvs/git/bin/git-server",
+    "/srv/web/node_modules/.bin/docs": "/srv/web/node_modules/docs/dist/index.js",
+}
 MACHINE = Machine(
-    "/home/you", "/home/you/project", lambda path: path in FOLDERS, lambda path: path in FILES
+    home="/home/you",
+    project="/home/you/project",
+    is_folder=FOLDERS.__contains__,
+    is_file=FILES.__contains__,
+    real=lambda path: LINKS.get(path, path),
 )
 
 
@@ -35,12 +52,12 @@ def grant(network: Any = False, read: Any = (), write: Any = ()) -> dict[str, An
         ("uvx docs", grant(True, write=["~/.cache/uv", "~/.local/share/uv"])),
         ("uv tool run docs", grant(True, write=["~/.cache/uv", "~/.local/share/uv"])),
         (
-            "uv --directory /opt/srv run main.py",
-            grant(True, write=["~/.cache/uv", "~/.local/share/uv", "/opt/srv"]),
+            "uv --directory /srv/app run main.py",
+            grant(True, write=["~/.cache/uv", "~/.local/share/uv", "/srv/app"]),
         ),
         ("pipx run docs", grant(True, write=["~/.cache/pipx", "~/.local/share/pipx"])),
         ("docker run -i docs", grant(True)),
-        ("node /opt/srv/main.js", grant(read=["/opt/srv", "."])),
+        ("node /srv/app/main.js", grant(read=["/srv/app", "."])),
         ("python -m docs", grant(read=["."])),
         ("docs-server", grant(read=["."])),
         ("git-server --repository /home/you/project/docs", grant(read=["~/project/docs", "."])),
@@ -48,6 +65,20 @@ def grant(network: Any = False, read: Any = (), write: Any = ()) -> dict[str, An
         ("npx server-filesystem ~/project/docs", grant(True, write=["~/.npm", "~/project/docs"])),
         ("docs --db-path /srv/data/x.db", grant(read=["."], write=["/srv/data/x.db"])),
         ("docs --root=/srv/data", grant(read=["/srv/data", "."])),
+        ("node /srv/tool/dist/index.js", grant(read=["/srv/tool", "."])),
+        ("node ./dist/index.js", grant(read=["."])),
+        ("node /srv/web/node_modules/docs/x.js", grant(read=["/srv/web/node_modules", "."])),
+        ("/srv/web/node_modules/.bin/docs", grant(read=["/srv/web/node_modules", "."])),
+        (
+            "/home/you/.local/bin/git-server",
+            grant(read=["~/.local/bin", "~/venvs/git", "~/.pyenv/versions/3.12", "."]),
+        ),
+        (
+            "/home/you/venvs/git/bin/python -m docs",
+            grant(read=["~/venvs/git", "~/.pyenv/versions/3.12", "."]),
+        ),
+        ("/home/you/srv", grant(read=["."])),
+        ("/usr/local/bin/docs", grant(read=["."])),
         ("npx docs .", grant(True, read=["."], write=["~/.npm"])),
     ],
 )
@@ -79,8 +110,8 @@ def test_a_path_that_is_not_there_is_said_and_not_granted() -> None:
 def test_variables_and_the_working_directory_count_too() -> None:
     env = {"MEMORY_FILE": "/srv/data/x.db", "TOKEN": "env:TOKEN", "URL": "https://x.example/"}
 
-    wanted = grant(read=["/opt/srv", "."], write=["/srv/data/x.db"])
-    assert permissions("docs", env=env, cwd="/opt/srv") == wanted
+    wanted = grant(read=["/srv/app", "."], write=["/srv/data/x.db"])
+    assert permissions("docs", env=env, cwd="/srv/app") == wanted
 
 
 def test_folders_that_a_program_keeps_things_in_are_named_whole() -> None:
