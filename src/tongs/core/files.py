@@ -10,7 +10,8 @@ from tongs.core.annotations import Protocol
 # another agent offers, and programs that an editor starts.
 PROTECTED_NAMES = (
     *(".tongs", ".cycod", ".kodelet", "kodelet-tools", ".glee"),
-    *(".mcp.json", ".vscode", ".idea", ".claude", ".cursor", ".husky", ".envrc"),
+    *(".mcp.json", ".claude", ".codex", ".cursor", ".gemini"),
+    *(".vscode", ".idea", ".husky", ".envrc"),
 )
 # What a repository of git consists of, without case. Alone, each is a name like any other.
 REPOSITORY_NAMES = frozenset(
