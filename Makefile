@@ -119,7 +119,7 @@ $(SERVERS)/.stamp: $(SERVERS_LOCK) | $(STAMP)
 MCP1 := $(VENV)/mcp1
 MCP1_LOCK := tests/full/mcp1.txt
 .PHONY: mcp1
-mcp1: $(MCP1)/.stamp
+mcp1: $(MCP1)/.stamp ## fetch a client of the first major version of the MCP SDK, for test-full
 $(MCP1)/.stamp: $(MCP1_LOCK) | $(STAMP)
 	@test -x $(MCP1)/bin/python || $(PYTHON) -m venv --clear $(MCP1)
 	$(MCP1)/bin/python -m pip --disable-pip-version-check -q -q install --no-deps --require-hashes -r $(MCP1_LOCK)

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from tongs.authoring.mcp_clients import CLIENTS, settings_folder
+from tongs.authoring.mcp_clients import CLIENTS, Client, settings_folder
 from tongs.authoring.mcp_clients.changing import (
     CannotChange,
     Taken,
@@ -126,9 +126,9 @@ def test_a_server_of_somebody_else_keeps_its_name_unless_forced() -> None:
         (CODEX, "a = " + "[" * 5000, "is no TOML: it is nested too deeply"),
     ],
 )
-def test_what_cannot_be_understood_is_refused(client: object, text: str, reason: str) -> None:
+def test_what_cannot_be_understood_is_refused(client: Client, text: str, reason: str) -> None:
     with pytest.raises(CannotChange) as refused:
-        installed(client, text, "tongs", ENTRY)  # type: ignore[arg-type]  # a table of clients
+        installed(client, text, "tongs", ENTRY)
 
     assert str(refused.value).startswith(reason)
 
@@ -168,3 +168,45 @@ def test_settings_lie_where_each_platform_keeps_them() -> None:
     assert files("linux", "/h", {"CODEX_HOME": "x", "XDG_CONFIG_HOME": "y"}) == files(
         "linux", "/h", {}
     )
+
+
+def test_a_table_of_variables_is_changed_in_place() -> None:
+    text = """[mcp_servers.tongs]
+command = "/old/tongs" # mine
+args = ["mcp", "serve"]
+startup_timeout_sec = 30
+
+[mcp_servers.tongs.env]
+A = "1" # one
+"""
+
+    change = installed(CODEX, text, "tongs", {**ENTRY, "env": {"TONGS_HOME": "/h"}})
+
+    assert tomllib.loads(change.text)["mcp_servers"]["tongs"] == {
+        **ENTRY,
+        "startup_timeout_sec": 30,
+        "env": {"A": "1", "TONGS_HOME": "/h"},
+    }
+    assert "# mine" in change.text
+    assert "# one" in change.text
+
+
+def test_a_server_that_is_replaced_loses_what_was_not_its_own() -> None:
+    text = '[mcp_servers.tongs]\nurl = "https://x.example"\nenv = {A = "1"}\n'
+
+    change = installed(CODEX, text, "tongs", ENTRY, force=True)
+
+    assert tomllib.loads(change.text) == {"mcp_servers": {"tongs": ENTRY}}
+
+
+@pytest.mark.parametrize(
+    ("client", "text"), [(CODEX, ""), (CODEX, "a = 1"), (CURSOR, '{"a": 1}'), (CURSOR, "")]
+)
+def test_what_is_not_there_is_not_removed(client: Client, text: str) -> None:
+    assert removed(client, text, "tongs").text == text
+
+
+def test_what_would_not_be_read_back_as_it_was_meant_is_refused() -> None:
+    # No number equals itself here, so nobody can tell that nothing else has changed.
+    with pytest.raises(CannotChange, match="unusual"):
+        installed(CODEX, "a = nan\n", "tongs", ENTRY)

@@ -279,3 +279,34 @@ def test_other_names_are_no_secrets(name: str) -> None:
 )
 def test_shapes_of_secrets_are_known(value: str, secret: bool) -> None:
     assert shaped_secret(value) is secret
+
+
+def test_what_is_not_taken_over_is_said() -> None:
+    read_ = one(
+        {
+            "command": "x",
+            "args": ["--api-key", "abc", "--verbose"],
+            "env": {"not a name": "1"},
+            "envFile": ".env",
+            "disabled": True,
+            "somethingNew": 1,
+        }
+    )
+
+    assert read_.entry == {
+        "command": "x",
+        "args": ["--api-key", "abc", "--verbose"],
+        "enabled": False,
+    }
+    assert read_.notes == (
+        "its arguments seem to hold a secret, which every program of yours can see",
+        "its variable `not a name` is not taken over: it is no such name",
+        "its variables in .env are not read",
+        "`somethingNew` is not taken over",
+    )
+
+
+def test_a_secret_in_an_address_is_said() -> None:
+    read_ = one({"url": "https://x.example/mcp?token=abc"})
+
+    assert read_.notes == ("its address seems to hold a secret, which stands in config.yml now",)
