@@ -124,13 +124,16 @@ def test_an_agent_of_openai_which_cannot_be_asked(place: Place) -> None:
     assert "deployed to test" in came["again"]
 
 
-def inspector(place: Place, *words: str) -> subprocess.CompletedProcess[str]:
-    program = NODE / "node_modules" / ".bin" / "mcp-inspector"
-    assert program.exists(), "hint: make node"
+def inspector(
+    place: Place, *words: str, program: str = "mcp-inspector"
+) -> subprocess.CompletedProcess[str]:
+    path_of_it = NODE / "node_modules" / ".bin" / program
+    assert path_of_it.exists(), "hint: make node"
+    words = words if program == "mcpdo" else ("--cli", *words)
     path = f"{NODE / 'bin'}:{Path(TONGS).parent}:{place.env['PATH']}"
     # It hands only a few variables to the server, HOME among them.
     return subprocess.run(
-        [str(NODE / "bin" / "node"), str(program), "--cli", *words],
+        [str(NODE / "bin" / "node"), str(path_of_it), *words],
         cwd=place.project,
         env={**place.env, "PATH": path},
         capture_output=True,
@@ -172,6 +175,32 @@ def test_the_inspector_understands_an_error_of_a_tool_that_promised_a_schema(pla
     # 5: the result says that it is an error; 1 would be an error of the Inspector's own.
     assert done.returncode == 5, done.stderr
     assert "FILE_NOT_FOUND" in done.stdout
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_person_decides_in_a_client_of_the_other_sdk(era: str, place: Place) -> None:
+    def mcpdo(*words: str) -> dict[str, Any]:
+        done = inspector(place, "--format", "json", *words, program="mcpdo")
+        assert done.returncode == 0, done.stdout + done.stderr
+        came: dict[str, Any] = json.loads(done.stdout)
+        return came
+
+    connect = ("connect", "--era", era, "--elicit", "form", "--connection", "it", "--cwd")
+    call = ("tools/call", "--connection", "it", "deploy")
+    respond = ("elicitation/respond", "--connection", "it")
+    try:
+        mcpdo(*connect, str(place.project), "--", *SERVE)
+        question = mcpdo(*call, "STAGE:=test")["elicitationPending"]
+        allowed = mcpdo(*respond, question["elicitationId"], "decision:=allow")
+        question = mcpdo(*call, "STAGE:=live")["elicitationPending"]
+        edited = mcpdo(*respond, question["elicitationId"], "decision:=edit", "STAGE:=test")
+    finally:
+        # It keeps the connection in a process of its own.
+        inspector(place, "daemon", "stop", program="mcpdo")
+
+    assert "deploy wants to run" in question["message"]
+    assert allowed["content"][0]["text"] == "deployed to test\n"
+    assert edited["content"][0]["text"].startswith("deployed to test\n")
 
 
 @pytest.mark.parametrize("client", SHARED)
