@@ -17,7 +17,7 @@ from mcp.shared.subscriptions import ToolsListChanged
 from tests.acceptance.conftest import TONGS, Place, Show
 from tests.acceptance.test_mcp_approval import serve, tongs
 from tests.acceptance.test_mcp_server import loop
-from tests.mcp_client import ERAS, Loop, Talk, allow, text
+from tests.mcp_client import ERAS, Loop, Talk, allow, error_code, text
 
 __all__ = ["loop"]
 
@@ -178,7 +178,7 @@ def test_a_client_that_fails_to_ask_is_no_approval(place: Place, loop: Loop) -> 
     result = talk.call("asks", fails)
     talk.close()
 
-    assert result.structured_content["error"]["code"] == "APPROVAL_DENIED"
+    assert error_code(result) == "APPROVAL_DENIED"
     assert "could not be asked" in text(result)
 
 
@@ -258,7 +258,7 @@ class TestFilters:
         talk.close()
 
         assert {name for name in listed if not name.startswith("tongs_")} == {"steps", "read_file"}
-        assert refused.structured_content["error"]["code"] == "TOOL_NOT_FOUND"
+        assert error_code(refused) == "TOOL_NOT_FOUND"
         assert "shell" not in [each["name"] for each in found.structured_content["tools"]]
 
     def test_with_many_tools_only_those_to_keep_are_listed_and_all_can_be_called(
@@ -288,7 +288,7 @@ class TestFilters:
         talk.close()
 
         assert text(allowed) == "hi\n"
-        assert [each.structured_content["error"]["code"] for each in denied] == ["DENIED", "DENIED"]
+        assert [error_code(each) for each in denied] == ["DENIED", "DENIED"]
 
     def test_the_names_of_the_seed_are_there_for_who_wants_them(
         self, place: Place, loop: Loop
