@@ -17,7 +17,8 @@ from mcp.shared.subscriptions import ToolsListChanged
 from tests.acceptance.conftest import TONGS, Place, Show
 from tests.acceptance.test_mcp_approval import serve, tongs
 from tests.acceptance.test_mcp_server import loop
-from tests.mcp_client import ERAS, Loop, Talk, allow, error_code, text
+from tests.mcp_client import ERAS, Loop, Talk, allow, error_code, fill, text
+from tests.mcp_world import program_in
 
 __all__ = ["loop"]
 
@@ -167,6 +168,27 @@ def test_a_call_that_waits_for_its_client_ends_with_it(place: Place, loop: Loop)
 
     assert [end for end in ends_of(place, "outer") if "CANCELLED" in end]
     assert tongs(place, "approvals", "pending", "--json").stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_server_behind_ours_is_offered_and_what_it_asks_is_filled_in(
+    place: Place, loop: Loop, era: str
+) -> None:
+    command = ["python3", program_in(place.project)]
+    servers = {"mcp": {"servers": {"deeds": {"command": command}}}}
+    (place.user / "config.yml").write_text(json.dumps(servers))
+    talk = serve(loop, place, "--auto-approve", "*", era=era)
+    talk.tools()  # it was never connected: its tools come when it has answered
+    until(lambda: "deeds__ask" in talk.tools())
+
+    said = talk.call("deeds__say", text="hello")
+    asked = talk.call("deeds__ask", fill(decision="allow", password="given"))
+    (form,) = talk.forms
+    talk.close()
+
+    assert text(said) == "hello"
+    assert json.loads(text(asked)) == {"action": "accept", "content": {"password": "given"}}
+    assert "the MCP server deeds asks, not Tongs: Log in \\x1b[1magain" in form.message
 
 
 def test_a_client_that_fails_to_ask_is_no_approval(place: Place, loop: Loop) -> None:
