@@ -37,7 +37,7 @@ _STATUS: dict[str, Any] = {
         "duration": {"type": "integer", "description": "Milliseconds"},
         "exitCode": {"type": ["integer", "null"]},
         "error": {"type": ["object", "null"]},
-        "value": {},
+        "value": {"type": ["object", "array", "string", "number", "boolean", "null"]},
     },
     "required": ["job", "tool", "status", "startedAt", "duration"],
 }

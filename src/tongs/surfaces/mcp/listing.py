@@ -12,6 +12,7 @@ from tongs.core.tool import Level, Tool
 from tongs.output import visible
 from tongs.registry.export import described, plain_schema
 from tongs.runtime.holding import Held
+from tongs.schema.portable import portable
 
 # Beyond this a client has its own limits, and most cut.
 _LONGEST_TITLE = 80
@@ -25,11 +26,11 @@ def wire_tool(name: str, tool: Tool, held: Held) -> dict[str, Any]:
         "name": name,
         "title": title_of(tool),
         "description": described(tool),
-        "inputSchema": plain_schema(tool.input_schema),
+        "inputSchema": portable(plain_schema(tool.input_schema)),
         "annotations": hints(tool, held),
     }
     if (promised := promised_output(tool)) is not None:
-        made["outputSchema"] = plain_schema(promised)
+        made["outputSchema"] = portable(plain_schema(promised))
     return made
 
 

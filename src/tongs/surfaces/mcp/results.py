@@ -37,8 +37,10 @@ def wire_result(result: ToolResult, tool: Tool | None) -> dict[str, Any]:
     }
     if result.error is not None:
         made["_meta"][ERROR] = error_wire(result.error)
-        made["structuredContent"] = {"error": error_wire(result.error)}
-    elif isinstance(value, dict) and (promised is not None or _is_short(value)):
+        # Clients check whatever structure they get against the promise, in a failure, too.
+        if promised is None:
+            made["structuredContent"] = {"error": error_wire(result.error)}
+    elif not broken and isinstance(value, dict) and (promised is not None or _is_short(value)):
         # An earlier protocol takes nothing but an object.
         made["structuredContent"] = value
     return made
