@@ -9,11 +9,11 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 from bench.mcp_load import AGENTS, PYTHONS, SERVERS, echo_server, loaded, memory
 from bench.measuring import ratios
@@ -55,12 +55,6 @@ class Stdio:
         self._say({"method": "notifications/initialized"})
         return took
 
-    def cpu(self) -> float:
-        """Seconds of the processor that the process has used, with all its threads."""
-        text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8")
-        fields = text.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
-
     def close(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
@@ -83,7 +77,7 @@ def rows(world: World, rounds: int) -> Iterator[Row]:
         server.ask("tools/call", {"name": "tongs_tools_list"})  # needs the SDK
         name = "idle `tongs mcp serve`, after a call"
         yield Row(SECTION, name, memory(server.process.pid), "MiB", 90, 35)
-    yield from _under_load(kinds, world, max(1, rounds // 8))
+    yield from _under_load(kinds, world, max(2, rounds // 3))
 
 
 def _starts(commands: Mapping[str, Sequence[str]], world: World, rounds: int) -> Iterator[Row]:
@@ -104,26 +98,49 @@ def _calls(commands: Mapping[str, Sequence[str]], world: World, rounds: int) -> 
 
 
 def _under_load(kinds: Sequence[str], world: World, rounds: int) -> Iterator[Row]:
-    found: dict[str, list[tuple[float, float, float]]] = {kind: [] for kind in kinds}
-    for _ in range(rounds):
-        for kind in kinds:
-            with echo_server(kind, Path(world.project), world.environment) as (port, _pid):
-                loaded(port, CLIENTS, CLIENTS * 2)
-                load = loaded(port, CLIENTS, CALLS * 2)
-            if load.wrong:
-                raise RuntimeError(f"{kind}: {load.wrong[0]}")
-            found[kind].append((load.per_second, load.at(0.5), load.at(0.99)))
-    middle = {
-        kind: [median(each) for each in zip(*all_, strict=True)] for kind, all_ in found.items()
-    }
+    """All of them are up, and are called in turns: whatever else the machine does hits all."""
+    found: dict[str, list[_Served]] = {kind: [] for kind in kinds}
+    with ExitStack() as stack:
+        up = {
+            kind: stack.enter_context(echo_server(kind, Path(world.project), world.environment))
+            for kind in kinds
+        }
+        for port, _ in up.values():
+            loaded(port, CLIENTS, CLIENTS * 2)
+        for _ in range(rounds):
+            for kind, (port, pid) in up.items():
+                found[kind].append(_served(port, pid))
     for kind, name in (("tongs", ""), ("fastmcp", ", FastMCP")):
-        against = middle.get(kind)
-        for number, what in enumerate(("calls per second", "p50", "p99")):
-            value = None if against is None else against[number] / middle["bare"][number]
-            told = f"HTTP, {CLIENTS} clients: {what}{name}"
+        for number, what in enumerate(("calls per second", "p50", "p99", "processor per call")):
+            pairs = zip(found.get(kind, ()), found["bare"], strict=False)
+            against = [one[number] / other[number] for one, other in pairs]
+            bare = median(other[number] for other in found["bare"])
             yield Row(
-                SECTION, told, value, more=number == 0, note=f"bare: {middle['bare'][number]:.0f}"
+                SECTION,
+                f"HTTP, {CLIENTS} clients: {what}{name}",
+                median(against) if against else None,
+                more=number == 0,
+                note=f"bare: {bare:.0f} {('/s', 'ms', 'ms', 'µs')[number]}",
             )
+
+
+_Served: TypeAlias = tuple[float, float, float, float]
+
+
+def _served(port: int, pid: int) -> _Served:
+    before = _cpu(pid)
+    load = loaded(port, CLIENTS, CALLS)
+    used = 1e6 * (_cpu(pid) - before) / CALLS
+    if load.wrong:
+        raise RuntimeError(load.wrong[0])
+    return load.per_second, load.at(0.5), load.at(0.99), used
+
+
+def _cpu(pid: int) -> float:
+    """Seconds of the processor that a process has used, with all its threads."""
+    text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    fields = text.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def _first(command: Sequence[str], world: World) -> Callable[[], float]:
@@ -151,10 +168,10 @@ def _used(command: Sequence[str], world: World) -> Callable[[], float]:
             params = {"name": "echo", "arguments": {"text": "hi"}}
             for _ in range(100):
                 server.ask("tools/call", params)
-            before = server.cpu()
+            before = _cpu(server.process.pid)
             for _ in range(CALLS):
                 server.ask("tools/call", params)
-            return (server.cpu() - before) / CALLS
+            return (_cpu(server.process.pid) - before) / CALLS
 
     return measure
 

@@ -123,8 +123,14 @@ def text(result: types.CallToolResult) -> str:
 
 
 def error_code(result: types.CallToolResult) -> str:
+    return str(error(result)["code"])
+
+
+def error(result: types.CallToolResult) -> dict[str, Any]:
     assert result.is_error
-    return str(result.structured_content["error"]["code"])
+    assert result.meta is not None
+    found: dict[str, Any] = result.meta["tongs/error"]
+    return found
 
 
 def fill(**fields: Any) -> Answer:

@@ -12,7 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from tests.acceptance.conftest import TONGS, Outcome, Place
 from tests.acceptance.test_mcp_server import loop
-from tests.mcp_client import ERAS, Loop, Talk, allow, deny, error_code, fill, text, turn_away
+from tests.mcp_client import ERAS, Loop, Talk, allow, deny, error, error_code, fill, text, turn_away
 
 __all__ = ["loop"]
 
@@ -124,7 +124,7 @@ def test_a_denial_reaches_the_model_with_its_reason(talk: Talk) -> None:
 
     assert error_code(result) == "APPROVAL_DENIED"
     assert "not today" in text(result)
-    assert result.structured_content["error"]["blockedBy"] == "approval"
+    assert error(result)["blockedBy"] == "approval"
 
 
 @pytest.mark.parametrize(

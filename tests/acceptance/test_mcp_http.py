@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx2
@@ -19,6 +20,7 @@ from tests.mcp_http import Serving, answer, initialize, modern_request
 TOKEN = "a-token-that-nobody-guesses"
 ECHO = "bash: echo to {WHO}\nparameters: {WHO: {}}\ndescription: Say it\ntags: [read]\n"
 ASKS = ECHO.replace("[read]", "[write]") + "approval: {required: true, reason: it is loud}\n"
+ENDLESS = f"sleep 30.{os.getpid()}"
 SLOW = "bash: touch begun; sleep 0.7; echo done\ntags: [write]\npermissions: {fs: {write: [.]}}\n"
 
 
@@ -29,12 +31,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Place:
     for folder in (made.project / ".tongs" / "tools", made.home, made.user, made.glob):
         folder.mkdir(parents=True, mode=0o755)
     made.tool("greet", ECHO, scope="user")
-    made.tool("slow", SLOW, scope="user")
+    endless = (
+        f"bash: touch begun; {ENDLESS}; true\ntags: [write]\npermissions: {{fs: {{write: [.]}}}}\n"
+    )
+    made.tool("endless", endless, scope="user")
     return made
 
 
 def serving(place: Place, *arguments: str, **env: str) -> Serving:
-    allowed = ("--auto-approve", "greet,slow")
+    allowed = ("--auto-approve", "greet,slow,endless")
     return Serving(*allowed, *arguments, cwd=place.project, env={**place.env, **env})
 
 
@@ -275,6 +280,33 @@ def test_a_call_in_progress_is_finished_when_the_server_ends(place: Place) -> No
     assert code == 0
 
 
+@pytest.mark.parametrize("era", ["older", "modern"])
+def test_a_call_ends_with_everything_when_its_client_goes_away(
+    server: Serving, shared: Place, era: str
+) -> None:
+    (shared.project / "begun").unlink(missing_ok=True)
+    params = {"name": "endless", "arguments": {}}
+    message, headers = modern_request("tools/call", params)
+    if era == "older":
+        message, headers = {**message, "params": params}, {"MCP-Protocol-Version": "2025-11-25"}
+    headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+    with socket.create_connection(
+        ("127.0.0.1", int(server.url.split(":")[2].split("/")[0]))
+    ) as raw:
+        body = json.dumps(message).encode()
+        head = {"Host": "localhost", "Content-Length": str(len(body)), **headers}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+        raw.sendall(f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body)
+        _until_exists(shared.project / "begun")
+        assert _running(ENDLESS)
+
+    until = time.monotonic() + 20
+    while _running(ENDLESS):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
 def test_nothing_is_left_when_the_server_ends(place: Place) -> None:
     with serving(place, "--sessions") as made:
         session = made.post(initialize()).headers["mcp-session-id"]
@@ -341,6 +373,16 @@ def _until_exists(file: Path) -> None:
     while not file.exists():
         assert time.monotonic() < until
         time.sleep(0.01)
+
+
+def _running(words: str) -> bool:
+    wanted = words.encode().replace(b" ", b"\0")
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with suppress(OSError):
+                if Path("/proc", name, "cmdline").read_bytes().startswith(wanted):
+                    return True
+    return False
 
 
 def _children(pid: int) -> list[str]:

@@ -17,7 +17,8 @@ from mcp.shared.subscriptions import ToolsListChanged
 from tests.acceptance.conftest import TONGS, Place, Show
 from tests.acceptance.test_mcp_approval import serve, tongs
 from tests.acceptance.test_mcp_server import loop
-from tests.mcp_client import ERAS, Loop, Talk, allow, text
+from tests.mcp_client import ERAS, Loop, Talk, allow, error_code, fill, text
+from tests.mcp_world import program_in
 
 __all__ = ["loop"]
 
@@ -169,6 +170,27 @@ def test_a_call_that_waits_for_its_client_ends_with_it(place: Place, loop: Loop)
     assert tongs(place, "approvals", "pending", "--json").stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("era", ERAS)
+def test_a_server_behind_ours_is_offered_and_what_it_asks_is_filled_in(
+    place: Place, loop: Loop, era: str
+) -> None:
+    command = ["python3", program_in(place.project)]
+    servers = {"mcp": {"servers": {"deeds": {"command": command}}}}
+    (place.user / "config.yml").write_text(json.dumps(servers))
+    talk = serve(loop, place, "--auto-approve", "*", era=era)
+    talk.tools()  # it was never connected: its tools come when it has answered
+    until(lambda: "deeds__ask" in talk.tools())
+
+    said = talk.call("deeds__say", text="hello")
+    asked = talk.call("deeds__ask", fill(decision="allow", password="given"))
+    (form,) = talk.forms
+    talk.close()
+
+    assert text(said) == "hello"
+    assert json.loads(text(asked)) == {"action": "accept", "content": {"password": "given"}}
+    assert "the MCP server deeds asks, not Tongs: Log in \\x1b[1magain" in form.message
+
+
 def test_a_client_that_fails_to_ask_is_no_approval(place: Place, loop: Loop) -> None:
     talk = serve(loop, place, era="legacy")
 
@@ -178,7 +200,7 @@ def test_a_client_that_fails_to_ask_is_no_approval(place: Place, loop: Loop) -> 
     result = talk.call("asks", fails)
     talk.close()
 
-    assert result.structured_content["error"]["code"] == "APPROVAL_DENIED"
+    assert error_code(result) == "APPROVAL_DENIED"
     assert "could not be asked" in text(result)
 
 
@@ -258,7 +280,7 @@ class TestFilters:
         talk.close()
 
         assert {name for name in listed if not name.startswith("tongs_")} == {"steps", "read_file"}
-        assert refused.structured_content["error"]["code"] == "TOOL_NOT_FOUND"
+        assert error_code(refused) == "TOOL_NOT_FOUND"
         assert "shell" not in [each["name"] for each in found.structured_content["tools"]]
 
     def test_with_many_tools_only_those_to_keep_are_listed_and_all_can_be_called(
@@ -288,7 +310,7 @@ class TestFilters:
         talk.close()
 
         assert text(allowed) == "hi\n"
-        assert [each.structured_content["error"]["code"] for each in denied] == ["DENIED", "DENIED"]
+        assert [error_code(each) for each in denied] == ["DENIED", "DENIED"]
 
     def test_the_names_of_the_seed_are_there_for_who_wants_them(
         self, place: Place, loop: Loop

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 from mcp.shared.exceptions import MCPError
 from tests.acceptance.conftest import TONGS, Place
-from tests.mcp_client import ERAS, Loop, Talk, error_code, text
+from tests.mcp_client import ERAS, Loop, Talk, error, error_code, text
 
 ECHO = """description: Says a word
 bash: echo "said {WORD}"
@@ -176,7 +176,7 @@ def test_a_tool_that_nobody_trusts_is_refused(talk: Talk) -> None:
     result = talk.call("stranger")
 
     assert error_code(result) == "UNTRUSTED"
-    assert result.structured_content["error"]["blockedBy"] == "trust"
+    assert error(result)["blockedBy"] == "trust"
 
 
 def test_a_structure_that_was_promised_comes_or_the_result_is_an_error(talk: Talk) -> None:

@@ -163,7 +163,8 @@ class Asker:
 class _Waiting:
     """Leaves the question in the queue, for the same call to find its answer when it comes again.
 
-    A call inside of it waits for its answer instead: what ran before it must not run again.
+    A call inside of it, and a server that asks something, wait for the answer instead: what ran
+    before must not run again.
     """
 
     runtime: Runtime
@@ -173,7 +174,7 @@ class _Waiting:
 
     async def ask(self, request: ApprovalRequest) -> ApprovalResponse | None:
         approving, wait = self.runtime.approving, self.runtime.settings.approvals.wait
-        if request.step_id != self.running.call.id:
+        if request.step_id != self.running.call.id or request.rule == forms.ELICITATION:
             wait = _PATIENCE if wait is None else wait
 
             def announce(question: Question) -> None:

@@ -16,6 +16,8 @@ from tongs.core.errors import ToolError
 from tongs.output import visible
 from tongs.schema.check import validated
 
+# The rule of a question that an MCP server asks in the midst of a call: what is filled in is sent.
+ELICITATION = "elicitation"
 ALLOW, EDIT, DENY = "allow", "edit", "deny"
 DECISION, REASON, ARGUMENTS = "decision", "reason", "arguments"
 _OURS = frozenset({DECISION, REASON, ARGUMENTS})
@@ -25,6 +27,9 @@ _PLAIN = frozenset({"string", "number", "integer", "boolean"})
 _LONGEST_MESSAGE = 16_000
 _LONGEST_REASON = 2000
 _LONGEST_FIELD = 1000
+
+_RUNS = f"{ALLOW}: once, as shown; {EDIT}: with the arguments as you change them here; {DENY}"
+_SENDS = f"{ALLOW}: send the fields to the server as you fill them in here; {DENY}: send nothing"
 
 
 class Mistaken(ValueError):
@@ -47,8 +52,7 @@ def schema(request: ApprovalRequest) -> dict[str, Any]:
         DECISION: {
             "type": "string",
             "title": "Decision",
-            "description": f"{ALLOW}: once, as shown; {EDIT}: with the arguments as you change"
-            f" them here; {DENY}",
+            "description": _SENDS if request.rule == ELICITATION else _RUNS,
             "enum": [ALLOW, EDIT, DENY],
         },
         REASON: {
@@ -124,7 +128,7 @@ def answer(request: ApprovalRequest, action: str, content: Any, client: str) -> 
     if decision not in (ALLOW, EDIT):
         raise Mistaken(f"`{DECISION}` is {ALLOW}, {EDIT} or {DENY}")
     edited = _edited(request, content)
-    if decision == ALLOW:
+    if decision == ALLOW and request.rule != ELICITATION:
         if edited != dict(request.args):
             raise Mistaken(f"the arguments were changed: choose {EDIT} to run it with the new ones")
         return ApprovalResponse(True, None, who, reason)

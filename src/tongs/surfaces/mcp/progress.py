@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from tongs.core.annotations import Any
-from tongs.core.execution import Event, OutputArrived, StepEnded, StepStarted
+from tongs.core.execution import Event, OutputArrived, Progressed, StepEnded, StepStarted
 from tongs.output import decoded, visible
 
 # Seconds: between two words at least, and at most, so that no client takes us for dead.
@@ -33,6 +33,8 @@ class Progress:
                 self._note(f"step {number} of {total}: {name}")
             case StepEnded(name, number, total):
                 self._note(f"step {number} of {total}: {name} has ended")
+            case Progressed(done, total, message):
+                self._note(message or (f"{done:g}" if total is None else f"{done:g} of {total:g}"))
             case OutputArrived(_, data):
                 lines = decoded(data[-4 * _LONGEST_LINE :]).split("\n")
                 if line := next((each for each in reversed(lines) if each.strip()), ""):

@@ -99,6 +99,15 @@ def test_edit_runs_what_the_fields_say() -> None:
     assert edited == ApprovalResponse(True, {"STAGE": "test", "COUNT": 3}, "agent (by MCP)")
 
 
+def test_what_a_server_asks_is_sent_as_it_was_filled_in() -> None:
+    asked = ApprovalRequest(
+        "1", "t", {"STAGE": "live"}, "", rule=forms.ELICITATION, input_schema=SCHEMA
+    )
+
+    assert "send nothing" in forms.schema(asked)["properties"]["decision"]["description"]
+    assert answer(asked, decision="allow", STAGE="test").modified_args == {"STAGE": "test"}
+
+
 def test_deny_has_its_reason_and_nothing_else() -> None:
     denied = answer(request(STAGE="live"), decision="deny", reason="x" * 3000, STAGE="test")
 

@@ -68,12 +68,15 @@ def test_a_promise_that_was_broken_is_an_error_that_says_it_ran(value: Any) -> N
 def test_an_error_has_its_parts() -> None:
     error = ToolError(ErrorCode.DENIED, "no\x1b", blocked_by=BlockedBy.RULE, hint="ask")
 
-    made = wire_result(ToolResult("1", error=error), PROMISES)
+    made = wire_result(ToolResult("1", error=error), None)
+    promised = wire_result(ToolResult("1", error=error), PROMISES)
 
     said = {"code": "DENIED", "message": "no\\x1b", "hint": "ask", "blockedBy": "rule"}
     assert made["isError"]
     assert made["structuredContent"] == {"error": said}
     assert made["_meta"] == {"tongs/call": "1", "tongs/error": said}
+    # Some clients hold a failure to the promise, too.
+    assert promised == {key: each for key, each in made.items() if key != "structuredContent"}
 
 
 @pytest.mark.parametrize(

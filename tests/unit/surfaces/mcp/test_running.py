@@ -10,7 +10,7 @@ import pytest
 
 from tongs.core.approval import ApprovalRequest
 from tongs.core.call import ToolCall
-from tongs.core.execution import STDOUT, OutputArrived, StepEnded, StepStarted
+from tongs.core.execution import STDOUT, OutputArrived, Progressed, StepEnded, StepStarted
 from tongs.core.result import ToolResult
 from tongs.surfaces.mcp import progress
 from tongs.surfaces.mcp.progress import telling
@@ -99,6 +99,8 @@ def test_a_client_that_wants_to_know_hears_what_happens_and_that_it_goes_on(
                 StepStarted("one", 1, 2),
                 StepEnded("one", 1, 2, 0, 0.1),
                 OutputArrived(STDOUT, b"a line\x1b\n\n"),
+                Progressed(1, 2),
+                Progressed(3, None, "three"),
             ):
                 told.observe(event)
                 await asyncio.sleep(0.002)
@@ -110,6 +112,8 @@ def test_a_client_that_wants_to_know_hears_what_happens_and_that_it_goes_on(
     assert "step 1 of 2: one" in said
     assert "step 1 of 2: one has ended" in said
     assert "a line\\x1b" in said
+    assert "1 of 2" in said
+    assert "three" in said
     assert "waiting for a person's approval" in said
     assert [number for number, _ in client.told] == list(range(1, len(said) + 1))
 
