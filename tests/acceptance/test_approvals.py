@@ -39,13 +39,6 @@ def tmux(place: Place) -> Iterator[Tmux]:
     session.close()
 
 
-@pytest.fixture
-def web() -> Iterator[Web]:
-    made = Web()
-    yield made
-    made.close()
-
-
 def configure(place: Place, text: str) -> None:
     (place.user / "config.yml").write_text(text, encoding="utf-8")
 

@@ -94,6 +94,15 @@ def test_failed_command_is_an_error_with_what_it_said(tier: Run) -> None:
     assert done["value"]["stdout"] == "some\n"
 
 
+def test_what_code_says_on_stderr_is_said_there_only(tongs: Run) -> None:
+    fine = tongs("tool", "run", "shell", "command=echo trouble >&2")
+    failed = tongs("tool", "run", "run_code", "language=bash", "code=echo trouble >&2; exit 3")
+
+    assert (fine.code, fine.stdout, fine.stderr) == (0, "", "trouble\n")
+    assert (failed.code, failed.stdout) == (1, "")
+    assert failed.stderr.count("trouble") == 1
+
+
 def test_timeout_ends_the_whole_tree(tier: Run) -> None:
     word = f"9{secrets.randbelow(10**9)}"
     command = f"setsid sleep {word} & sleep {word}"

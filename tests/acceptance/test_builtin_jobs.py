@@ -117,7 +117,19 @@ def test_output_is_read_by_pages_and_by_what_is_in_a_line(runtime: Runtime) -> N
     assert read(offset=5000) == ("", None)
     assert read(grep="99", limit=2) == ("99: 99\n199: 199\n", 299)
     assert read(grep="99", offset=200, limit=2) == ("299: 299\n399: 399\n", 499)
-    assert read(grep="(") == ("", None)
+    assert read(grep="^[89]99$") == ("899: 899\n999: 999\n", None)
+    assert read(grep="no such line") == ("", None)
+    assert read(grep="1", offset=5000) == ("", None)
+
+
+def test_what_is_no_regular_expression_is_refused_as_by_output_read(runtime: Runtime) -> None:
+    handle = job(runtime.call_sync("shell", command="echo x", background=True))
+
+    error = runtime.call_sync("job_output", job=handle, grep="(").error
+
+    assert error is not None
+    assert error.code.value == "INVALID_ARGUMENTS"
+    assert "backslash" in error.hint
 
 
 def test_beginning_of_endless_output_is_dropped_and_said(runtime: Runtime) -> None:
@@ -296,7 +308,7 @@ def test_closed_session_has_ended_its_jobs(runtime: Runtime) -> None:
     assert alive.ended(pids)
     late = runtime.call_sync("shell", command="echo x", background=True)
     assert late.error is not None
-    assert "this session is over" in late.error.message
+    assert "this runtime is closed" in late.error.message
     assert handle
 
 

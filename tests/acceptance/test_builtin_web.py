@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
@@ -24,21 +24,6 @@ PAGE = (
 )
 
 Call = Callable[..., ToolResult]
-
-
-@pytest.fixture
-def web() -> Iterator[Web]:
-    made = Web()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def other() -> Iterator[Web]:
-    """Another host: the same interface, another address."""
-    made = Web(name="127.0.0.2")
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -205,6 +205,17 @@ def test_on_a_terminal_output_is_live_and_harmless(place: Place, screen: Show) -
     assert "\x1b[2J" not in shown.raw
 
 
+def test_on_a_terminal_what_follows_an_output_begins_a_line(
+    place: Place, screen: Show, tongs: Run
+) -> None:
+    (place.project / "half").write_text("no line end", encoding="utf-8")
+    shown = screen("tool", "run", "read_file", "path=half")
+
+    assert shown.end() == 0
+    assert shown.text == "no line end\n"
+    assert tongs("tool", "run", "read_file", "path=half").stdout == "no line end"
+
+
 def test_on_a_terminal_steps_show_their_progress(place: Place, screen: Show) -> None:
     user_tool(
         place,

@@ -63,6 +63,13 @@ def test_limit_leaves_the_search_for_the_others(tongs: Run) -> None:
     assert [each["name"] for each in json.loads(done.stdout)][-1] == "tools_search"
 
 
+def test_nothing_to_export_is_said(tongs: Run) -> None:
+    done = tongs("tools", "export", "--format", "openai", "--tags", "no-such-tag")
+
+    assert (done.code, json.loads(done.stdout)) == (0, [])
+    assert "no tool fits" in done.stderr
+
+
 def test_unknown_tool_and_missing_format_are_usage_errors(tongs: Run) -> None:
     unknown = tongs("tools", "export", "--format", "mcp", "--tools", "weathr")
     missing = tongs("tools", "export")

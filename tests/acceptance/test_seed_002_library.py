@@ -26,7 +26,7 @@ def test_functions_for_a_model_are_name_description_and_parameters() -> None:
 def test_example_reads_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
 
-    with project(tools=REGISTRY.list(), auto_approve=["*"]) as it:
+    with project(tools=REGISTRY.list()) as it:
         result = it.call("read_file", path=str(tmp_path / "a.txt"))
 
     assert result.ok
@@ -34,7 +34,7 @@ def test_example_reads_a_file(tmp_path: Path) -> None:
 
 
 def test_argument_that_is_not_in_the_schema_is_refused() -> None:
-    with project(tools=REGISTRY.list(), auto_approve=["*"]) as it:
+    with project(tools=REGISTRY.list()) as it:
         error = it.call("read_file", path="a.txt", encoding="latin-1").error
 
     assert error is not None
@@ -42,7 +42,7 @@ def test_argument_that_is_not_in_the_schema_is_refused() -> None:
 
 
 def test_missing_file_has_the_code_of_the_seed() -> None:
-    with project(tools=REGISTRY.list(), auto_approve=["*"]) as it:
+    with project(tools=REGISTRY.list()) as it:
         error = it.call("read_file", path="nowhere.txt").error
 
     assert error is not None
@@ -53,7 +53,7 @@ def test_only_overwriting_asks(tmp_path: Path) -> None:
     person = Person.denies("keep it")
     path = str(tmp_path / "new.txt")
 
-    with project(tools=REGISTRY.list(), person=person, auto_approve=["tool:run"]) as it:
+    with project(tools=REGISTRY.list(), person=person) as it:
         first = it.call("write_file", path=path, content="one")
         second = it.call("write_file", path=path, content="two")
 
@@ -68,7 +68,7 @@ def test_person_edits_the_arguments_and_the_model_is_told_what_ran(tmp_path: Pat
     (tmp_path / "a.txt").write_text("old")
     person = Person.edits(content="edited")
 
-    with project(tools=REGISTRY.list(), person=person, auto_approve=["tool:run"]) as it:
+    with project(tools=REGISTRY.list(), person=person) as it:
         (message,) = it.runtime.handle_anthropic_sync(
             [
                 {

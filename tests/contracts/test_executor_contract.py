@@ -31,6 +31,7 @@ SHARED = {
     "http_sender",
     "mcp_content",
     "python_runner",
+    "keeping",
     "timing",
 }
 

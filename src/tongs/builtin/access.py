@@ -56,13 +56,20 @@ class Access:
         found = [name for name in names if name.casefold() in _PROTECTED]
         # What holds such a thing would take it along.
         found += [other for other in held if covered(whole, (other,)) or covered(other, (whole,))]
-        if not found:
-            return
-        raise ToolError(
+        if found:
+            what = f"{visible(found[0])} is protected from every tool"
+            raise self._protected(path, found[0], what)
+
+    def refuse_repository(self, folder: str, path: str) -> None:
+        """ToolError for a part of what git takes for a repository, though no `.git` is above it."""
+        what = f"{visible(folder)} is, or would become, a git repository"
+        raise self._protected(path, folder, f"{what}, which is protected from every tool")
+
+    def _protected(self, path: str, what: str, why: str) -> ToolError:
+        return ToolError(
             ErrorCode.PERMISSION_DENIED,
-            f"{self.tool.name} may not change {visible(path)}: {visible(found[0])} is protected"
-            " from every tool",
-            details={"path": path, "protected": found[0]},
+            f"{self.tool.name} may not change {visible(path)}: {why}",
+            details={"path": path, "protected": what},
             blocked_by=BlockedBy.PERMISSION,
             hint="it decides what runs later, outside of any call: change it yourself",
         )

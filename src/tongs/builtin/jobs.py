@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tongs.builtin.kept import grep
+from tongs.builtin.running import interpreter_parts
 from tongs.config.settings import Settings
 from tongs.core.annotations import Any
 from tongs.core.execution import Context, World
@@ -62,8 +64,7 @@ _PART = {
 def tool(name: str, settings: Settings) -> Tool:
     return Tool(
         name=name,
-        **_TOOLS[name],
-        executor="builtin",
+        **{"executor": "builtin", **_TOOLS[name]},
         tags=("read",),
         permissions=Permissions(),
         timeout=60.0,
@@ -80,7 +81,7 @@ class Status:
     async def run(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         if "job" not in arguments:
             every = [_told(job) for job in context.jobs.all()]
-            lines = "\n".join(map(_line, every)) or "no jobs in this session"
+            lines = "".join(map(_line, every)) or "no jobs in this session\n"
             return ToolResult(output=lines, value={"jobs": every})
         job = context.jobs.get(arguments["job"])
         if seconds := arguments.get("wait"):
@@ -119,7 +120,10 @@ class Output:
         first, last = dropped + 1, dropped + len(lines)
         start = arguments.get("offset", 1)
         start = max(first, start if start > 0 else last + 1 + start)
-        page, next_line = _page(lines[start - first :], start, arguments)
+        if "grep" in arguments:
+            page, next_line = await _grepped(lines[start - first :], start, arguments, context)
+        else:
+            page, next_line = _page(lines[start - first :], start, arguments)
         value = {
             "job": job.id,
             "status": status,
@@ -135,18 +139,27 @@ class Output:
 
 def _page(lines: Sequence[str], start: int, arguments: Mapping[str, Any]) -> tuple[str, int]:
     """The text of a page, and the number of the line after it."""
-    wanted, most = arguments.get("grep", ""), arguments.get("limit", _PAGE)
+    most = arguments.get("limit", _PAGE)
     found: list[str] = []
-    size, number = 0, start
+    size = 0
     for line in lines:
-        if wanted in line:
-            shown = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} …"
-            if len(found) == most or size + len(shown) > _MOST_TEXT:
-                break
-            found.append(f"{number}: {shown}" if wanted else shown)
-            size += len(shown) + 1
-        number += 1
-    return "".join(f"{line}\n" for line in found), number
+        shown = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} …"
+        if len(found) == most or size + len(shown) > _MOST_TEXT:
+            break
+        found.append(shown)
+        size += len(shown) + 1
+    return "".join(f"{line}\n" for line in found), start + len(found)
+
+
+async def _grepped(
+    lines: Sequence[str], start: int, arguments: Mapping[str, Any], context: Context
+) -> tuple[str, int]:
+    """The same of the lines that match, with their numbers."""
+    request = {"grep": arguments["grep"], "limit": arguments.get("limit", _PAGE)}
+    found = await grep(request, "\n".join(lines).encode("utf-8", "replace"), context)
+    page = "".join(f"{start - 1 + each['line']}: {each['text']}\n" for each in found["matches"])
+    after = len(lines) if found["next"] is None else found["next"]
+    return page, start + after
 
 
 def _told(job: Job) -> dict[str, Any]:
@@ -174,7 +187,7 @@ def _line(told: Mapping[str, Any]) -> str:
         text += f"  exit code {told['exitCode']}"
     if told.get("error"):
         text += f"  {told['error']['code']}: {told['error']['message']}"
-    return text
+    return f"{text}\n"
 
 
 def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
@@ -220,13 +233,18 @@ _TOOLS: Mapping[str, dict[str, Any]] = {
                 },
                 "grep": {
                     "type": "string",
-                    "description": "Only lines that contain this text, with their numbers",
+                    "minLength": 1,
+                    "description": "Only lines that match this regular expression (Python), with"
+                    " their numbers",
                 },
             },
             "job",
         ),
         "output_schema": _PART,
         "plan": Output(),
+        # An expression is tried in a process, which can be stopped.
+        "executor": "builtin_process",
+        "programs": interpreter_parts(),
     },
     "job_stop": {
         "description": "End a background job with everything it has started.",

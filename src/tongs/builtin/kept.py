@@ -108,7 +108,6 @@ class OutputRead:
         return f"read the kept output {visible(arguments['handle'])}"
 
     async def run(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
-        check_pattern(arguments.get("grep"))
         kept = context.world.kept_output()
         handle, stream = arguments["handle"], _STREAMS[arguments["stream"]]
         size = kept.size(handle, stream)
@@ -133,10 +132,20 @@ class OutputRead:
     ) -> dict[str, Any]:
         whole = await context.waiter.blocking(lambda: read(0, size))
         request = {"limit": _LINES, **arguments}
+        if "grep" in request:
+            return await grep(request, whole, context)
         answer: dict[str, Any] = await ask(_PROGRAM, request, context, whole)
         if "refused" in answer:
             raise ToolError(ErrorCode.INVALID_ARGUMENTS, str(answer["refused"]))
         return answer
+
+
+async def grep(request: Mapping[str, Any], text: bytes, context: Context) -> dict[str, Any]:
+    """The lines of a text that match; `next` is the number, from 0, of the one after them."""
+    check_pattern(request["grep"])
+    whole = {"offset": 0, "ignoreCase": False, **request}
+    found: dict[str, Any] = await ask(_PROGRAM, whole, context, text, expression="grep")
+    return found
 
 
 def _bytes(

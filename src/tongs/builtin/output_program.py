@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 
 TYPE_CHECKING = False
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 2000
 MOST_TEXT = 100_000
+# Seconds of the processor for an expression, and characters for which there is one more.
+LONGEST_TRY = 1.0
+CHARACTERS_A_SECOND = 2 * 1024 * 1024
 
 
 class Refused(Exception):
     """What was asked for cannot be had, in words for whoever asked."""
+
+
+class Stuck(Exception):
+    """The expression does not come to an end."""
 
 
 def main() -> None:
@@ -33,10 +41,15 @@ def main() -> None:
 def answer(request: dict[str, Any], text: str) -> dict[str, Any]:
     try:
         if "grep" in request:
+            limit_time(LONGEST_TRY + len(text) / CHARACTERS_A_SECOND)
             return grep(request, text)
         return select(request["path"], text)
     except Refused as refused:
         return {"refused": str(refused)}
+    except Stuck:
+        return {"stuck": "the output"}
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def grep(request: dict[str, Any], text: str) -> dict[str, Any]:
@@ -59,6 +72,16 @@ def grep(request: dict[str, Any], text: str) -> dict[str, Any]:
         found.append({"line": number + 1, "text": cut(line, match.start())})
         size += len(found[-1]["text"])
     return {"matches": found, "next": following, "lines": len(lines)}
+
+
+def limit_time(seconds: float) -> None:
+    """Stuck, unless the timer is taken back. An expression that is tried looks for signals."""
+
+    def stop(*signalled: object) -> None:
+        raise Stuck
+
+    signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
 
 
 def cut(line: str, around: int) -> str:

@@ -6,8 +6,9 @@ import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 
-from tongs.builtin.trouble import out_of_time
+from tongs.builtin.trouble import out_of_time, stuck
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command, Context
@@ -31,8 +32,19 @@ def _interpreter() -> str:
     return os.path.realpath(sys.executable)
 
 
-async def ask(program: str, request: Any, context: Context, more: bytes = b"") -> Any:
-    """What a program answers to a request; `more` follows it on its standard input."""
+async def ask(
+    program: str,
+    request: Mapping[str, Any],
+    context: Context,
+    more: bytes = b"",
+    *,
+    expression: str = "",
+) -> Any:
+    """What a program answers to a request; `more` follows it on its standard input.
+
+    `expression` names the argument with a regular expression, which may not come to an end.
+    """
+    tried = request.get(expression) or ""
     session = context.session
     left = None if context.deadline is None else max(0.0, context.deadline - time.monotonic())
     command = Command(
@@ -48,7 +60,7 @@ async def ask(program: str, request: Any, context: Context, more: bytes = b"") -
     )
     done = await session.run(command, lambda event: None)
     if done.timed_out:
-        raise out_of_time(context.tool.name)
+        raise out_of_time(context.tool.name, expression if tried else "")
     if done.exit_code != 0:
         said = decoded(done.stderr).strip()
         raise ToolError(
@@ -56,7 +68,10 @@ async def ask(program: str, request: Any, context: Context, more: bytes = b"") -
             f"{context.tool.name} failed: {said.splitlines()[-1] if said else done.exceeded}",
             details={"exitCode": done.exit_code, "stderr": said[-2000:]},
         )
-    return json.loads(done.stdout)
+    answer = json.loads(done.stdout)
+    if "stuck" in answer:
+        raise stuck(context.tool.name, expression, tried, answer["stuck"])
+    return answer
 
 
 def _source(program: str) -> bytes:

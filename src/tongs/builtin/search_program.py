@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import stat
 import sys
 
@@ -31,6 +32,9 @@ MOST_TEXT = 400_000
 # Every folder above stays open.
 DEEPEST = 200
 IGNORE_FILES = (".gitignore", ".ignore")
+# Seconds of the processor for one file, and bytes for which there is one more.
+LONGEST_TRY = 1.0
+BYTES_A_SECOND = 2 * 1024 * 1024
 
 
 def main() -> None:
@@ -44,11 +48,17 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         search.begin(request["root"], request["names"])
     except Enough:
         search.found["truncated"] = True
+    except Stuck as stuck:
+        return {"stuck": str(stuck)}
     return search.found
 
 
 class Enough(Exception):
     """As much was found as was asked for."""
+
+
+class Stuck(Exception):
+    """The expression does not come to an end in this file."""
 
 
 class Search:
@@ -154,15 +164,21 @@ class Search:
             return
         self.found["searched"] += 1
         before = len(self.found["matches"])
-        lines = lines_with(self.literal, text) if self.literal else likely_lines(self.regex, text)
+        limit_time(LONGEST_TRY + len(data) / BYTES_A_SECOND, shown)
         try:
-            for number, line in lines:
-                # Each by itself, since what was found may reach into the next one.
-                if own := self.regex.search(line):
-                    self.keep(shown, number, line, own.start())
+            self.lines(shown, text)
         finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             if len(self.found["matches"]) > before:
                 self.found["files"].append(shown)
+
+    def lines(self, shown: str, text: str) -> None:
+        assert self.regex is not None
+        lines = lines_with(self.literal, text) if self.literal else likely_lines(self.regex, text)
+        for number, line in lines:
+            # Each by itself, since what was found may reach into the next one.
+            if own := self.regex.search(line):
+                self.keep(shown, number, line, own.start())
 
     def keep(self, path: str, number: int, line: str, column: int) -> None:
         cut = line.rstrip("\r")
@@ -193,6 +209,16 @@ class Search:
             if len(head) < HEAD or b"\0" in head:
                 return head
             return head + file.read(LARGEST_FILE)
+
+
+def limit_time(seconds: float, path: str) -> None:
+    """Stuck, unless the timer is taken back. An expression that is tried looks for signals."""
+
+    def stop(*signalled: object) -> None:
+        raise Stuck(path)
+
+    signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
 
 
 def kinds_of(entry: os.DirEntry[str]) -> tuple[bool, bool]:

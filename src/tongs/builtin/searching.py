@@ -122,7 +122,7 @@ class SearchFiles:
             "secret": "" if arguments.get("pattern") is None else NAMED_SECRETS,
             **{key: arguments[key] for key in _PASSED_ON},
         }
-        return _result(await ask(_PROGRAM, request, context))
+        return _result(await ask(_PROGRAM, request, context, expression="pattern"))
 
 
 _PASSED_ON = ("ignoreCase", "includeHidden", "includeIgnored", "limit")

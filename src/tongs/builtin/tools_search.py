@@ -91,7 +91,7 @@ class ToolsSearch:
             for name, each in found
         ]
         if not tools:
-            said = "no tool has any of these words; try others"
+            said = "no tool has any of these words; try others\n"
             return ToolResult(output=said, value={"tools": []})
         lines = [f"{each['name']}: {each['description']}" for each in tools]
-        return ToolResult(output="\n\n".join(lines), value={"tools": tools})
+        return ToolResult(output="\n\n".join(lines) + "\n", value={"tools": tools})

@@ -72,9 +72,22 @@ def changed(path: str) -> ToolError:
     )
 
 
-def out_of_time(name: str) -> ToolError:
+def out_of_time(name: str, expression: str = "") -> ToolError:
+    simpler = f"make `{expression}` simpler, " if expression else ""
     return ToolError(
         ErrorCode.TIMEOUT,
         f"{name} did not finish in time",
-        hint="name a smaller part of the workspace, or give it more time with `timeout`",
+        hint=f"{simpler}name a smaller part, or give it more time in the config:"
+        f" tools.{name}.timeout",
+    )
+
+
+def stuck(name: str, argument: str, expression: str, where: str) -> ToolError:
+    """A regular expression that would be tried for ever."""
+    return ToolError(
+        ErrorCode.TIMEOUT,
+        f"{name} gave up: {visible(expression)} does not come to an end in {visible(where)}",
+        details={argument: expression, "in": where},
+        hint=f"make `{argument}` simpler: what repeats inside a repetition, as in (a+)+, can match"
+        " in endlessly many ways",
     )

@@ -20,6 +20,7 @@ from tongs.builtin.trouble import invalid_path, not_found, told
 from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Context, World
+from tongs.core.files import REPOSITORY_NAMES, is_repository
 from tongs.core.permissions import Permissions, covered
 from tongs.core.record import dataclass
 from tongs.core.tool import Tool
@@ -102,8 +103,22 @@ class Workspace:
             raise invalid_path(path, "it is the workspace itself")
         whole = self.absolute(spot)
         self._access.refuse_protected(spot.names, whole, path, self.files.held(self.root))
+        for depth, name in enumerate(spot.names):
+            above = spot.names[:depth]
+            if name.casefold() in REPOSITORY_NAMES and self._is_repository(above, name):
+                self._access.refuse_repository(Spot(above).path, path)
         self._access.permit(whole, path, write=True)
         return spot
+
+    def _is_repository(self, names: Sequence[str], added: str) -> bool:
+        """Whether git would take a folder for a repository if this name were in it."""
+        try:
+            with self._opened(names) as folder:
+                return is_repository(
+                    lambda part: part.casefold() == added.casefold() or _is_there(folder, part)
+                )
+        except OSError:
+            return False  # whoever opens it is told
 
     def _found(self, path: str, *, follow: bool) -> Spot:
         try:
@@ -248,6 +263,14 @@ class Workspace:
 
 
 _HERE = ("", ".")
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def outside(path: str, root: str, link: str = "") -> ToolError:

@@ -158,7 +158,9 @@ def _data(arguments: Mapping[str, Any]) -> bytes:
             return a2b_base64(content.encode("ascii"), strict_mode=True)
         except (Error, UnicodeEncodeError) as error:
             raise ToolError(
-                ErrorCode.INVALID_ARGUMENTS, f"`content` is not base64: {error}"
+                ErrorCode.INVALID_ARGUMENTS,
+                f"`content` is not base64: {error}",
+                hint="encoding: utf-8 writes text as it is",
             ) from None
     try:
         return content.encode("utf-8")

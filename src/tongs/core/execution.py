@@ -187,12 +187,18 @@ Observer: TypeAlias = Callable[[Event], None]
 class Waiter(Protocol):
     """The one way to wait. Descriptors are paired with `select.POLLIN` / `select.POLLOUT`."""
 
+    # Whether `blocking` can stop waiting for work, which then goes on alone.
+    leaves_work: bool
+
     async def ready(
         self, watched: Sequence[tuple[int, int]], timeout: float | None
     ) -> Sequence[tuple[int, int]]: ...
 
-    async def blocking(self, work: Callable[[], T]) -> T:
-        """Run work that blocks (asking a person) without stopping anybody else."""
+    async def blocking(self, work: Callable[[], T], timeout: float | None = None) -> T:
+        """Run work that blocks (asking a person) without stopping anybody else.
+
+        TimeoutError after `timeout` seconds, where it leaves work.
+        """
 
     async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
         """What somebody else's coroutine answers, which may need an event loop; TimeoutError."""
@@ -323,6 +329,10 @@ class NoProcesses:
     def __init__(self, walls: Sequence[str], lacks: Sequence[str] = ()) -> None:
         self.enforced = walls
         self.not_enforced = lacks
+
+    def lacks(self, name: str) -> None:
+        """One thing more that turns out not to be held."""
+        self.not_enforced = (*self.not_enforced, name)
 
     def write(self, name: str, data: bytes) -> str:
         raise RuntimeError(f"{name}: this call has no folder of its own")

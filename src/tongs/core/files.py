@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tongs.core.annotations import Protocol
 
@@ -12,6 +12,18 @@ PROTECTED_NAMES = (
     *(".tongs", ".cycod", ".kodelet", "kodelet-tools", ".glee"),
     *(".mcp.json", ".vscode", ".idea", ".claude", ".cursor", ".husky", ".envrc"),
 )
+# What a repository of git consists of, without case. Alone, each is a name like any other.
+REPOSITORY_NAMES = frozenset(
+    "head config config.worktree commondir hooks info objects refs modules worktrees".split()
+)
+
+
+def is_repository(holds: Callable[[str], bool]) -> bool:
+    """Whether git takes a folder itself for a repository, and runs what the config in it says.
+
+    `holds` tells whether there is a name in it.
+    """
+    return holds("HEAD") and (holds("commondir") or (holds("objects") and holds("refs")))
 
 
 class Files(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from tongs.core import network as hosts
 from tongs.core.annotations import Any
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass, field
 
 
@@ -49,6 +50,18 @@ class Permissions:
                 for name, entry in secrets.items()
             ),
         )
+
+    @staticmethod
+    def given(data: Any) -> Permissions:
+        """The same from a program, which nobody has checked. Raises ToolError."""
+        if reason := _wrong(data):
+            raise ToolError(
+                ErrorCode.INVALID_DEFINITION,
+                f"permissions: {reason}",
+                hint='{"network": ["example.org"], "fs": {"read": ["."], "write": ["out"]},'
+                ' "secrets": {"TOKEN": {}}}',
+            )
+        return Permissions.from_data(data)
 
     def to_wire(self) -> dict[str, Any]:
         network = self.network if isinstance(self.network, bool) else list(self.network)
@@ -213,6 +226,31 @@ def absolute(path: str, base: str, home: str) -> str:
         path = home + path[1:]
     # Two slashes at the start mean the same as one, but would compare differently.
     return os.path.normpath("/" + os.path.join(base, path).lstrip("/"))
+
+
+def _wrong(data: Any) -> str:
+    """What is wrong with permissions as data; empty for nothing."""
+    if not isinstance(data, Mapping):
+        return f"expected a dict, got {data!r:.80}"
+    files = data.get("fs") or {}
+    for part, known in ((data, ("network", "fs", "secrets")), (files, ("read", "write"))):
+        if not isinstance(part, Mapping):
+            return f"`fs` must be a dict, got {part!r:.80}"
+        if unknown := [key for key in part if key not in known]:
+            return f"there is no `{unknown[0]}`, only {', '.join(known)}"
+    network = data.get("network", False)
+    if not isinstance(network, bool) and not _is_texts(network):
+        return f"`network` must be True, False or a list of hosts, got {network!r:.80}"
+    for name, paths in files.items():
+        if paths is not None and not _is_texts(paths):
+            return f"`fs.{name}` must be a list of paths, got {paths!r:.80}"
+    if not isinstance(data.get("secrets") or {}, Mapping):
+        return f"`secrets` must be a dict, got {data['secrets']!r:.80}"
+    return ""
+
+
+def _is_texts(given: Any) -> bool:
+    return isinstance(given, list | tuple) and all(isinstance(each, str) for each in given)
 
 
 def covered(path: str, roots: Iterable[str]) -> bool:

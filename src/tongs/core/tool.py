@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
 from tongs.core.annotations import Any, Protocol
@@ -85,7 +85,8 @@ class Tool:
     # Only what the definition itself sets; the rest follows the config.
     limits: Mapping[str, Any] = field(default_factory=dict)
     timeout: float | None = 60.0
-    requires_approval: bool | Callable[[Mapping[str, Any]], bool] = False
+    # None: nothing is said, so its level decides. False is believed of the program's own tools.
+    requires_approval: bool | Callable[[Mapping[str, Any]], bool] | None = None
     approval_reason: str = ""
     # Runs without asking where its walls stand. Only what comes with Tongs is believed this.
     automatic: bool | Callable[[Mapping[str, Any]], bool] = False
@@ -135,8 +136,18 @@ class Tool:
         return Level.RUN
 
     @property
+    def is_own(self) -> bool:
+        """Whether it is a function of the program itself, which no file and no agent can define."""
+        return self.executor == "function" and self.execute is not None
+
+    @property
     def qualified_name(self) -> str:
         return f"{self.origin.qualifier}:{self.name}"
+
+
+def as_tags(given: Iterable[str]) -> tuple[str, ...]:
+    """A text is one tag, not as many as it has letters."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 class ToolLike(Protocol):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Context, Executor, World
-from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.executors.http_request import Request, built, shown, without_secrets
 from tongs.executors.http_sender import Sender, Terms
-from tongs.output import decoded
+from tongs.executors.keeping import held
 from tongs.template.manifest import HttpPlan
-from tongs.template.values import ValueRefused, Values, utf8
+from tongs.template.values import ValueRefused, Values
 
 
 def create(executors: Mapping[str, Executor]) -> HttpExecutor:
@@ -60,27 +59,7 @@ class HttpExecutor:
 
         redact = str if context.redactor is None else context.redactor.text
         url = shown(answer.request.url)
-        return _held(result_of(answer, plan, context.tool.name, url, redact), context, redact)
-
-
-def _held(result: ToolResult, context: Context, redact: Callable[[str], str]) -> ToolResult:
-    """The text of an answer is held to limits.output, as that of a process; its value is not."""
-    text = utf8(redact(result.output))
-    kept = context.keep(text)
-    if len(kept.data) == len(text):
-        return result
-    from tongs.executors.step import cut  # noqa: PLC0415 - large answers only
-
-    notice = cut(len(kept.data), len(text), kept.handle, kept.lost)
-    facts: dict[str, Any] = {"outputSize": len(text)}
-    if kept.handle is not None:
-        facts = {"outputHandle": kept.handle, **facts}
-    return replace(
-        result,
-        output=decoded(kept.data),
-        warnings=[*result.warnings, notice],
-        metadata={**result.metadata, **facts},
-    )
+        return held(result_of(answer, plan, context.tool.name, url, redact), context)
 
 
 def _refused(tool: Tool, plan: HttpPlan, refused: ValueRefused) -> ToolError:

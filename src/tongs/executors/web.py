@@ -14,6 +14,7 @@ from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.executors.http_request import Header, Request, usual_headers
 from tongs.executors.http_sender import Sender, Terms
+from tongs.executors.keeping import held
 from tongs.executors.timing import deadline
 from tongs.output import decoded, visible
 from tongs.template import url
@@ -72,7 +73,7 @@ class WebExecutor:
         result = await context.waiter.blocking(lambda: plan.result(told, name, arguments))
         said = {"status": told.status, "url": told.url, "bytes": len(told.body)}
         said |= {"contentType": told.type, "redirects": told.redirects}
-        return replace(result, metadata={**said, **result.metadata})
+        return held(replace(result, metadata={**said, **result.metadata}), context)
 
 
 def _sent(request: WebRequest) -> Request:

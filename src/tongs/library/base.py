@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
 from tongs.core.result import ToolResult
-from tongs.core.tool import Tool
+from tongs.core.tool import Tool, as_tags
 from tongs.library.calling import called, permissions_of
 
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ class BaseTool:
         return 60.0
 
     @_unless
-    def requires_approval(self) -> bool | Callable[[Mapping[str, Any]], bool]:
-        return False
+    def requires_approval(self) -> bool | Callable[[Mapping[str, Any]], bool] | None:
+        """True: every call is asked about; False: none is; by default its tags decide."""
+        return None
 
     @_unless
     def approval_reason(self) -> str:
@@ -122,7 +123,7 @@ class BaseTool:
             description=self.description,
             input_schema=dict(self.parameters),
             output_schema=self.output_schema,
-            tags=tuple(self.tags),
+            tags=as_tags(self.tags),
             permissions=permissions_of(self.permissions),
             timeout=self.timeout,
             requires_approval=self.requires_approval,

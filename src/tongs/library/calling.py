@@ -43,4 +43,4 @@ def permissions_of(given: Permissions | Mapping[str, Any] | None) -> Permissions
     """As an object, or as they stand in a file."""
     if given is None or isinstance(given, Permissions):
         return given
-    return Permissions.from_data(given)
+    return Permissions.given(given)

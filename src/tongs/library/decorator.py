@@ -9,7 +9,7 @@ from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
-from tongs.core.tool import Tool
+from tongs.core.tool import Tool, as_tags
 from tongs.library.calling import called, permissions_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _tool_of(function: Any, options: dict[str, Any]) -> Tool:
         description=options.pop("description", "") or about,
         input_schema=schema,
         output_schema=options.pop("output_schema", None) or output,
-        tags=tuple(options.pop("tags", ())),
+        tags=as_tags(options.pop("tags", ())),
         permissions=permissions_of(options.pop("permissions", None)),
         examples=tuple(options.pop("examples", ())),
         execute=execute,
@@ -132,7 +132,7 @@ if TYPE_CHECKING:
         tags: Iterable[str] = (),
         permissions: Permissions | Mapping[str, Any] | None = None,
         timeout: float | None = 60.0,
-        requires_approval: bool | Callable[[Mapping[str, Any]], bool] = False,
+        requires_approval: bool | Callable[[Mapping[str, Any]], bool] | None = None,
         approval_reason: str = "",
         examples: Iterable[Mapping[str, Any]] = (),
         version: str = "",

@@ -8,7 +8,7 @@ from types import ModuleType
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.permissions import Permissions
-from tongs.core.tool import Tool
+from tongs.core.tool import Tool, as_tags
 from tongs.library.base import BaseTool
 
 
@@ -55,7 +55,7 @@ def description(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "description": tool.description,
         "input_schema": tool.input_schema,
-        "tags": list(tool.tags),
+        "tags": list(as_tags(tool.tags)),
         "platforms": list(tool.platforms),
         "examples": [dict(example) for example in tool.examples],
         "idempotent": tool.idempotent,

@@ -156,13 +156,22 @@ class DeniedByConfig:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequired:
-    """The author wants every call confirmed. Only naming the tool itself answers that."""
+    """The author wants every call confirmed. Only naming the tool itself answers that.
+
+    Where the program itself is the author and says that nobody need be asked (seed 002), it is
+    believed, as far as no other rule has anything against the call.
+    """
 
     approved: Sequence[Selector]
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
-        if call.caller.agreed or not _requires_approval(call, tool):
+        if call.caller.agreed:
             return None
+        if not _requires_approval(call, tool):
+            # A tool of a file that calls it is no program: the outer call covers it, or does not.
+            if tool.requires_approval is None or not tool.is_own or _by_tool(call):
+                return None
+            return Verdict(Decision.ALLOW, "requires_approval", "the program says so of its tool")
         if any(selector.names(tool) for selector in self.approved):
             return None
         reason = tool.approval_reason or "its definition asks for approval"
@@ -213,7 +222,7 @@ class Automatic:
     stands: Stands
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
-        if tool.origin.scope is not Scope.BUILTIN or call.caller.kind is CallerKind.TOOL:
+        if tool.origin.scope is not Scope.BUILTIN or _by_tool(call):
             return None
         if not _says(tool.automatic, call.arguments) or not self.stands(call, tool):
             return None
@@ -318,5 +327,11 @@ def _requires_approval(call: ToolCall, tool: Tool) -> bool:
         return True  # what cannot say that nobody need be asked has somebody asked
 
 
-def _says(answer: bool | Callable[[Mapping[str, Any]], bool], arguments: Mapping[str, Any]) -> bool:
-    return answer if isinstance(answer, bool) else bool(answer(arguments))
+def _by_tool(call: ToolCall) -> bool:
+    return call.caller.kind is CallerKind.TOOL
+
+
+def _says(
+    answer: bool | Callable[[Mapping[str, Any]], bool] | None, arguments: Mapping[str, Any]
+) -> bool:
+    return bool(answer(arguments)) if callable(answer) else bool(answer)

@@ -145,22 +145,12 @@ class ToolRegistry:
     def register(self, tool: Tool | ToolLike) -> Tool:
         """Add a Tool, a BaseTool or a function with `@tool`; what has its name is replaced.
 
-        Refuses (ToolError INVALID_DEFINITION) a name with a colon, and an input schema that is
-        none, or whose root is not `object`.
+        Refuses (ToolError INVALID_DEFINITION) a name with a colon, an input schema that is none, or
+        whose root is not `object`, and what is no timeout, no function, no permissions.
         """
-        made = _as_tool(tool)
-        if not isinstance(made.name, str) or not made.name:
-            raise ToolError(ErrorCode.INVALID_DEFINITION, f"a tool has a name, not {made.name!r}")
-        if ":" in made.name:
-            # `builtin:read_file` is how another tool is named: this one would answer for it.
-            raise ToolError(
-                ErrorCode.INVALID_DEFINITION,
-                f"the name {made.name!r} has a colon, which parts a scope from a name",
-                hint=f"name it {made.name.replace(':', '_')!r}",
-            )
-        _check(made)
-        if "properties" not in made.input_schema:
-            made = replace(made, input_schema={**made.input_schema, "properties": {}})
+        from tongs.registry.checking import checked  # noqa: PLC0415 - for programs
+
+        made = checked(_as_tool(tool))
         self.tools[made.name] = made
         return made
 
@@ -231,17 +221,3 @@ def _as_tool(given: Any) -> Tool:
         )
     tool: Tool = made.as_tool()
     return tool
-
-
-def _check(tool: Tool) -> None:
-    from tongs.schema.check import SchemaInvalid, check_root  # noqa: PLC0415 - loads the engine
-
-    try:
-        check_root(tool.input_schema)
-    except SchemaInvalid as invalid:
-        where = "".join(f"/{part}" for part in invalid.path)
-        raise ToolError(
-            ErrorCode.INVALID_DEFINITION,
-            f"{tool.name}: {invalid.message}" + (f", at {where}" if where else ""),
-            hint='use create_json_schema, or {"type": "object", "properties": {…}}',
-        ) from None

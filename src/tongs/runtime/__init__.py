@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 
 from tongs.builtin import Builtins
 from tongs.config.environment import host_environment
-from tongs.config.ownership import why_not_own
 from tongs.config.places import Places, find_places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
@@ -16,13 +14,14 @@ from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision
 from tongs.core.driving import drive
-from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Event, Observer, Waiter, World
 from tongs.core.parts import Door, Parts
 from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool, ToolLike
+from tongs.output import kept
 from tongs.pipeline import at_stake, run
 from tongs.policy.rules import Rule, RuleEngine, default_rules
 from tongs.registry import Entry, ToolRegistry
@@ -30,6 +29,7 @@ from tongs.runtime.approving import Approving
 from tongs.runtime.catalogue import Catalogue
 from tongs.runtime.definitions import Definitions
 from tongs.runtime.documents import Documents
+from tongs.runtime.folders import own_state, working_directory
 from tongs.runtime.later import Served, offering_of
 from tongs.runtime.recording import audit_log
 from tongs.runtime.ruling import rules_of
@@ -38,7 +38,6 @@ from tongs.runtime.settings_files import SettingsFiles
 from tongs.runtime.shapes import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
 from tongs.store.cache import DefinitionCache, code_stamp
-from tongs.store.files import private_folder
 from tongs.store.log import Log
 from tongs.store.trust import TrustStore
 
@@ -107,7 +106,7 @@ class Runtime:
         """
         host = host_environment()
         places = find_places(working_directory(path), host)
-        _own_state(places.state)
+        own_state(places.state)
         log = Log(places.state, log_level)
         trust = TrustStore(places.state)
         files = SettingsFiles(places, trust, profile)
@@ -235,6 +234,25 @@ class Runtime:
         """The tool of a file or folder, whatever answers to its name; raises ToolError."""
         return self._catalogue.linked(self._catalogue.at(path))
 
+    def who_answers(
+        self, approver: Approver | None = None, waiter: Waiter | None = None
+    ) -> Approver | None:
+        """Who is asked about a call: this one, else the runtime's, else whom the config names."""
+        approver = approver or self._approver
+        if approver is None:
+            if not self.settings.approvals.configured:
+                return None
+            from tongs.sandbox.waiting import LoopWaiter  # noqa: PLC0415 - needs asyncio
+
+            return self.approving.approver(waiter or LoopWaiter())
+
+        async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
+            from tongs.runtime.hearing import heard  # noqa: PLC0415 - most calls ask nobody
+
+            return await heard(approver, request)
+
+        return ask
+
     async def call(
         self,
         name: str,
@@ -254,7 +272,7 @@ class Runtime:
 
         call = replace(_request(name, arguments, kwargs, caller), background=background)
         waiter = LoopWaiter()
-        return await self.run(call, Door(waiter, self._who_answers(waiter, approver)))
+        return await self.run(call, Door(waiter, self.who_answers(approver, waiter)))
 
     def call_sync(
         self,
@@ -268,7 +286,9 @@ class Runtime:
         **kwargs: Any,
     ) -> ToolResult:
         """`call` for programs without an event loop: no loop, and no thread but for a job."""
-        call = replace(_request(name, arguments, kwargs, caller), background=background)
+        call = _request(name, arguments, kwargs, caller)
+        if background:
+            call = replace(call, background=True)
         return self.run_sync(call, approver=approver)
 
     def run_sync(
@@ -284,10 +304,12 @@ class Runtime:
         from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - calls only
 
         waiter = BlockingWaiter()
-        door = Door(waiter, self._who_answers(waiter, approver), observe, scope, timeout)
+        door = Door(waiter, self.who_answers(approver, waiter), observe, scope, timeout)
         return drive(self.run(call, door))
 
     async def run(self, call: ToolCall, door: Door) -> ToolResult:
+        if self._jobs.closed:
+            return self._refuse_after_close(call)
         if "background" in call.arguments or call.background:
             return await self._jobs.run(call, self._parts, door)
         return await run(call, self._parts, door)
@@ -304,6 +326,12 @@ class Runtime:
             raise error
 
         return drive(run(call, replace(self._parts, find=find), Door(BlockingWaiter())))
+
+    def kept(self, result: ToolResult) -> str | None:
+        """The handle by which output_read reads the output of a result; None if it is lost."""
+        from tongs.template.values import utf8  # noqa: PLC0415 - large output only
+
+        return kept(utf8(result.output), 0, self._parts.spool, result.tool_call_id).handle
 
     def validate(
         self, call: ToolCall, scope: Scope = Scope.ANY, *, preview: bool = False
@@ -374,6 +402,16 @@ class Runtime:
         self.close()
         await self._jobs.aclose()
 
+    def _refuse_after_close(self, call: ToolCall) -> ToolResult:
+        error = ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"{call.name} was not run: this runtime is closed",
+            hint="call inside of `with Runtime.open() as rt:`, or open another one",
+        )
+        result = self.refuse(call, error)
+        self._jobs.close(self.audit.close)  # which the record of this opened again
+        return result
+
     def _shut(self) -> None:
         self._parts.servers.close()
         self.audit.close()
@@ -395,19 +433,6 @@ class Runtime:
     def _jobs(self) -> SessionJobs:
         assert isinstance(self._parts.jobs, SessionJobs)
         return self._parts.jobs
-
-    def _who_answers(self, waiter: Waiter, approver: Approver | None) -> Approver | None:
-        approver = approver or self._approver
-        if approver is None:
-            configured = self.settings.approvals.configured
-            return self.approving.approver(waiter) if configured else None
-
-        async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
-            from tongs.runtime.hearing import heard  # noqa: PLC0415 - most calls ask nobody
-
-            return await heard(approver, request)
-
-        return ask
 
     def _any_tool(self) -> Offer:
         from tongs.runtime.offering import Offer  # noqa: PLC0415 - for models only
@@ -470,24 +495,3 @@ def _request(
         raise TypeError(f"the arguments are a mapping of names to values, not {given!r:.80}")
     who = caller or Caller(CallerKind.PROGRAM, "library")
     return ToolCall(os.urandom(6).hex(), name, given, who)
-
-
-def working_directory(path: str | os.PathLike[str] | None = None) -> str:
-    """An absolute path, the current directory by default; ToolError if that is gone."""
-    try:
-        return os.path.abspath(os.curdir if path is None else path)
-    except FileNotFoundError:
-        raise ToolError(
-            ErrorCode.FILE_NOT_FOUND,
-            "the working directory does not exist any more",
-            hint="change to a folder that exists",
-        ) from None
-
-
-def _own_state(folder: str) -> None:
-    """Trust lives here, so it must be the person's own; where it cannot be made, calls will say."""
-    with suppress(OSError):
-        private_folder(folder)
-    if reason := why_not_own(folder):
-        hint = "move it away, or chown and chmod it; TONGS_HOME names another place"
-        raise DefinitionInvalid([Problem(folder, reason, rule="ownership", hint=hint)])

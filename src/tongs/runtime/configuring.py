@@ -15,8 +15,8 @@ from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.record import dataclass, replace
 from tongs.core.scope import Scope
-from tongs.runtime import working_directory
 from tongs.runtime.definitions import refusals_said, refuse_inside_a_call
+from tongs.runtime.folders import working_directory
 from tongs.runtime.settings_files import SettingsFiles
 from tongs.schema.document import MAX_BYTES, Document, parse_config
 from tongs.store.files import private_folder, read_whole, write_whole

@@ -51,13 +51,11 @@ class Describer:
 
     def described(self, origin: Origin, data: bytes, *, again: bool = False) -> Described:
         """What it says of itself. Raises DefinitionInvalid with what went wrong."""
-        key = f"{origin.digest}.description"
-        kept = None if again else self.cache.get(key)
-        if kept is None or not is_fresh(kept):
-            kept = self._asked(origin, data)
-            self.cache.put(key, kept)
-        if "problem" in kept:
-            raise DefinitionInvalid([Problem(origin.path, kept["problem"], rule="description")])
+        kept = told(
+            *(self.cache, f"{origin.digest}.description", origin),
+            lambda: self._asked(origin, data),
+            again=again,
+        )
         return Described(kept[DESCRIPTION], kept.get(CONFIG) or {})
 
     def _asked(self, origin: Origin, data: bytes) -> dict[str, Any]:
@@ -81,39 +79,73 @@ class Describer:
 
     def answer(self, origin: Origin, data: bytes, verb: str) -> Completed:
         """Run one verb behind walls, whoever trusts it."""
-        from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - where something is asked
-
         copied = origin.project is not None and len(data) <= LARGEST_COPY
         real = os.path.realpath(origin.path)
         permissions = Permissions() if copied else Permissions(read=(real,))
         policy = Policy(permissions, LIMITS, os.path.dirname(real), f"{verb}-{origin.digest[:12]}")
-        session: Session = self.sandbox().open(policy, BlockingWaiter())
-        try:
+
+        def command(session: Session) -> Command:
             path = session.write(os.path.basename(real), data) if copied else real
             environment = base_environment(self.host, session.scratch)
-            command = Command((path, verb), environment, "/", stdin=b"{}", timeout=PATIENCE)
-            return drive(session.run(command, ignore))
-        finally:
-            session.close()
+            return Command((path, verb), environment, "/", stdin=b"{}", timeout=PATIENCE)
+
+        return asked(self.sandbox(), policy, command)
+
+
+def told(
+    cache: DefinitionCache,
+    key: str,
+    origin: Origin,
+    ask: Callable[[], dict[str, Any]],
+    *,
+    again: bool = False,
+) -> Mapping[str, Any]:
+    """What a file has said of itself, or says now. Raises DefinitionInvalid for its `problem`."""
+    kept: Mapping[str, Any] | None = None if again else cache.get(key)
+    if kept is None or not is_fresh(kept):
+        kept = ask()
+        cache.put(key, kept)
+    if "problem" in kept:
+        raise DefinitionInvalid([Problem(origin.path, kept["problem"], rule="description")])
+    return kept
+
+
+def asked(sandbox: Sandbox, policy: Policy, command: Callable[[Session], Command]) -> Completed:
+    """What a command behind walls says, with nobody watching."""
+    from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - where something is asked
+
+    session = sandbox.open(policy, BlockingWaiter())
+    try:
+        return drive(session.run(command(session), ignore))
+    finally:
+        session.close()
+
+
+def stopped(said: Completed, what: str) -> str:
+    """Why the walls have ended it; empty where they have not."""
+    if said.timed_out:
+        return f"{what} took longer than {PATIENCE:.0f} s{last_words(said)}"
+    return f"{what} passed limits.{said.exceeded}{last_words(said)}" if said.exceeded else ""
+
+
+def last_words(said: Completed) -> str:
+    stderr = decoded(said.stderr).strip()
+    return f": {stderr[-500:]}" if stderr else ""
 
 
 def read_description(said: Completed) -> tuple[str, Any]:
     """What is wrong with the answer, and the answer."""
-    stderr = decoded(said.stderr).strip()
-    told = f": {stderr[-500:]}" if stderr else ""
-    if said.timed_out:
-        return f"`description` did not answer within {PATIENCE:.0f} s{told}", None
-    if said.exceeded:
-        return f"`description` passed limits.{said.exceeded}{told}", None
+    if reason := stopped(said, "`description`"):
+        return reason, None
     if said.exit_code != 0:
         ended = f"exit code {said.exit_code}" if said.signal is None else f"signal {said.signal}"
-        return f"`description` failed with {ended}{told}", None
+        return f"`description` failed with {ended}{last_words(said)}", None
     if said.stdout_size > len(said.stdout):
         return f"`description` printed {said.stdout_size} bytes, more than {LIMITS.output}", None
     try:
         answer = json.loads(said.stdout)
     except (ValueError, RecursionError) as error:
-        return f"`description` did not print JSON: {error}{told}", None
+        return f"`description` did not print JSON: {error}{last_words(said)}", None
     if not isinstance(answer, dict):
         return "`description` printed JSON that is no object", None
     return "", answer

@@ -14,7 +14,7 @@ from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.record import dataclass
+from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
 from tongs.core.tool import Level, Tool
 from tongs.output import visible
@@ -69,9 +69,10 @@ class ModelCalls:
                 continue
             from asyncio import gather  # noqa: PLC0415 - only where calls run side by side
 
-            one_at_a_time = _queued(self.approver)
+            one_at_a_time = _queued(self.runtime.who_answers(self.approver))
             results += await gather(*(self._one(*pair, one_at_a_time) for pair in together))
-        return [Answered(*pair) for pair in zip(asked, results, strict=True)]
+        pairs = zip(asked, results, strict=True)
+        return [Answered(call, self._readable(result)) for call, result in pairs]
 
     def run_sync(self, asked: Sequence[Asked]) -> list[Answered]:
         """One after the other, without an event loop."""
@@ -87,7 +88,7 @@ class ModelCalls:
                     caller=self.caller,
                     approver=self.approver,
                 )
-            found.append(Answered(call, result))
+            found.append(Answered(call, self._readable(result)))
         return found
 
     async def _one(
@@ -98,6 +99,15 @@ class ModelCalls:
         return await self.runtime.call(
             self._name(tool), _arguments(call, tool), caller=self.caller, approver=approver
         )
+
+    def _readable(self, result: ToolResult) -> ToolResult:
+        """With a handle, where the model is not shown all: output_read gives it the rest."""
+        if len(result.output) <= MOST_SHOWN or "outputHandle" in result.metadata:
+            return result
+        handle = self.runtime.kept(result)
+        if handle is None:
+            return result
+        return replace(result, metadata={**result.metadata, "outputHandle": handle})
 
     def _groups(self, asked: Iterable[Asked]) -> Iterator[list[tuple[Asked, Tool | ToolError]]]:
         """Neighbours that may run at once."""
@@ -298,12 +308,10 @@ def _queued(approver: Approver | None) -> Approver | None:
         return None
     from asyncio import Lock  # noqa: PLC0415 - as above
 
-    from tongs.runtime.hearing import heard  # noqa: PLC0415 - as above
-
     lock = Lock()
 
     async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
         async with lock:
-            return await heard(approver, request)
+            return await approver(request)
 
     return ask

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 
 from tongs.config.environment import base_environment
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.driving import drive
-from tongs.core.errors import DefinitionInvalid, Problem, ToolError
+from tongs.core.errors import ToolError
 from tongs.core.execution import Command, Completed, Policy, Sandbox
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass
@@ -16,8 +15,7 @@ from tongs.core.tool import Origin, Trust
 from tongs.executors.python import OPTIONS, RUNNER, answer_of, runner
 from tongs.executors.python_file import opening
 from tongs.formats.python_file import interpreter, programs
-from tongs.output import decoded
-from tongs.runtime.describing import LIMITS, PATIENCE, ignore, is_fresh, now
+from tongs.runtime.describing import LIMITS, PATIENCE, asked, last_words, now, stopped, told
 from tongs.store.cache import DefinitionCache
 from tongs.template.python_file import PythonFilePlan
 
@@ -38,12 +36,7 @@ class PythonFiles:
     def described(self, origin: Origin, data: bytes) -> list[Mapping[str, Any]]:
         """What the file says of its tools. Raises DefinitionInvalid with what went wrong."""
         key = f"{origin.digest}.python"
-        kept = self.cache.get(key)
-        if kept is None or not is_fresh(kept):
-            kept = self._asked(origin, data)
-            self.cache.put(key, kept)
-        if "problem" in kept:
-            raise DefinitionInvalid([Problem(origin.path, kept["problem"], rule="description")])
+        kept = told(self.cache, key, origin, lambda: self._asked(origin, data))
         found: list[Mapping[str, Any]] = kept[TOOLS]["tools"]
         return found
 
@@ -57,34 +50,27 @@ class PythonFiles:
 
     def _answer(self, origin: Origin, data: bytes) -> Completed:
         """Import it: no network, nothing to write, little time."""
-        from tongs.sandbox.waiting import BlockingWaiter  # noqa: PLC0415 - where something is asked
-
         python, package = interpreter()
         plan = PythonFilePlan(origin.path, data, "", python, package)
         mark = f"description-{origin.digest[:12]}"
         policy = Policy(Permissions(), LIMITS, "/", mark, programs=programs())
-        session: Session = self.sandbox().open(policy, BlockingWaiter())
-        try:
-            command = Command(
+
+        def command(session: Session) -> Command:
+            return Command(
                 argv=(python, *OPTIONS, session.write(RUNNER, runner())),
                 environment=base_environment(self.host, session.scratch),
                 cwd="/",
                 stdin=opening(plan, describe=True) + b"\n{}",
                 timeout=PATIENCE,
             )
-            return drive(session.run(command, ignore))
-        finally:
-            session.close()
+
+        return asked(self.sandbox(), policy, command)
 
 
 def _read(said: Completed) -> tuple[str, Any]:
     """What is wrong with the answer, and the answer."""
-    stderr = decoded(said.stderr).strip()
-    told = f": {stderr[-500:]}" if stderr else ""
-    if said.timed_out:
-        return f"importing it took longer than {PATIENCE:.0f} s{told}", None
-    if said.exceeded:
-        return f"importing it passed limits.{said.exceeded}{told}", None
+    if reason := stopped(said, "importing it"):
+        return reason, None
     head, text = answer_of(said)
     if head.get("answer") == "error":
         facts = json.loads(text)
@@ -93,7 +79,7 @@ def _read(said: Completed) -> tuple[str, Any]:
             return str(facts["message"]), None
         return f"importing it raised {facts['exceptionType']}: {facts['message']}{where}", None
     if head.get("answer") != "json" or said.exit_code != 0:
-        return f"importing it ended with exit code {said.exit_code}{told}", None
+        return f"importing it ended with exit code {said.exit_code}{last_words(said)}", None
     if said.stdout_size > len(said.stdout):
         return f"its tools are described by more than {LIMITS.output} bytes", None
     return "", json.loads(text)

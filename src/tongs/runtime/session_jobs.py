@@ -21,7 +21,7 @@ class SessionJobs:
     def __init__(self, *, threads: bool) -> None:
         self._threads = threads
         self._started: BackgroundJobs | None = None
-        self._closed = False
+        self.closed = False
 
     def all(self) -> Sequence[Job]:
         return () if self._started is None else self._started.all()
@@ -41,12 +41,10 @@ class SessionJobs:
             return await run(call, parts, door)
         if self._started is None:
             self._started = BackgroundJobs(threads=self._threads)
-            if self._closed:
-                self._started.close()
         return await self._started.run(call, parts, door)
 
     def close(self, then: Callable[[], None]) -> None:
-        self._closed = True
+        self.closed = True
         if self._started is None:
             then()
         else:

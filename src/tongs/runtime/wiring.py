@@ -384,6 +384,9 @@ def _interpreters(settings: Settings, home: str) -> Mapping[str, str]:
 
 def _right_call(tool: Tool, violations: Sequence[Mapping[str, Any]]) -> str:
     """The command with the arguments that were wrong, each with a value that would do."""
+    if tool.is_own:
+        # No command knows it.
+        return f"{tool.name} takes {', '.join(tool.input_schema['properties']) or 'no arguments'}"
     properties = tool.input_schema["properties"]
     wrong = dict.fromkeys(violation["path"][0] for violation in violations if violation["path"])
     examples = [
@@ -397,7 +400,7 @@ def _right_call(tool: Tool, violations: Sequence[Mapping[str, Any]]) -> str:
 def _example(schema: Mapping[str, Any]) -> str:
     for value in (schema.get("default"), *schema.get("enum", ())):
         if isinstance(value, str | int | float):
-            return str(value)
+            return str(value).lower() if isinstance(value, bool) else str(value)
     kinds = {"integer": "3", "number": "3", "boolean": "true", "array": "'[…]'", "object": "'{…}'"}
     return kinds.get(str(schema.get("type")), "TEXT")
 

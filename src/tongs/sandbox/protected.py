@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from tongs.core.files import PROTECTED_NAMES as NAMES
+from tongs.core.files import is_repository
 from tongs.sandbox.roots import inside
 
 _OF_EDITORS = ("/.vscode", "/.idea")
@@ -25,7 +26,8 @@ def protected_in(root: str, projects: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     plain: dict[str, bool] = {root: True}
     for base in dict.fromkeys((root, *(path for path in projects if inside(path, root)))):
-        for path in (*_named(base), *_of_git(os.path.join(base, ".git"))):
+        bare = _of_git(base) if _is_bare(base) else ()
+        for path in (*_named(base), *_of_git(os.path.join(base, ".git")), *bare):
             real = path if _is_plain(path, plain) else os.path.realpath(path)
             # A link is no place for a mount, but what it leads to may be.
             if inside(real, root):
@@ -72,11 +74,13 @@ class Watch:
             if not path.endswith(_OF_EDITORS)
         ]
         self._before = [_state(path) for path in self._paths]
+        self._plain = [root for root in held if not _is_bare(root)]
 
     def changed(self) -> list[str]:
         now = map(_state, self._paths)
         seen = zip(self._paths, self._before, now, strict=True)
-        return [path for path, before, after in seen if before != after]
+        found = [path for path, before, after in seen if before != after]
+        return [*found, *(os.path.join(root, "HEAD") for root in self._plain if _is_bare(root))]
 
 
 def _state(path: str) -> tuple[object, ...]:
@@ -127,6 +131,11 @@ def _of_git(git: str) -> Iterator[str]:
 def _of_new_git(git: str) -> Iterator[str]:
     """What would make git run something, and is not there yet: a repository, or a part of it."""
     yield os.path.join(git, "commondir") if os.path.lexists(git) else git
+
+
+def _is_bare(folder: str) -> bool:
+    """Whether a folder is a repository itself, without a `.git`."""
+    return is_repository(lambda name: os.path.lexists(os.path.join(folder, name)))
 
 
 def _followed(git: str) -> str | None:

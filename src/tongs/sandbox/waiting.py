@@ -22,6 +22,8 @@ _LONGEST = 24 * 3600.0
 class BlockingWaiter:
     """For a plain program: never suspends, so no event loop is needed to drive it."""
 
+    leaves_work = False
+
     def __init__(self) -> None:
         self._last: tuple[list[tuple[int, int]], select.poll] = ([], select.poll())
 
@@ -36,7 +38,7 @@ class BlockingWaiter:
             self._last = (list(watched), poller)
         return _polled(poller, watched, timeout)
 
-    async def blocking(self, work: Callable[[], T]) -> T:
+    async def blocking(self, work: Callable[[], T], timeout: float | None = None) -> T:
         return work()
 
     async def awaited(self, work: Awaitable[T], timeout: float | None) -> T:
@@ -67,6 +69,8 @@ class Stopped(BaseException):
 class StoppableWaiter(BlockingWaiter):
     """Blocks its thread until another one calls `stop`: then the wait raises `Stopped`, once."""
 
+    leaves_work = True
+
     def __init__(self) -> None:
         super().__init__()
         self._reader, self._writer = os.pipe()
@@ -86,7 +90,7 @@ class StoppableWaiter(BlockingWaiter):
             raise Stopped
         return ready
 
-    async def blocking(self, work: Callable[[], T]) -> T:
+    async def blocking(self, work: Callable[[], T], timeout: float | None = None) -> T:
         """In a thread, which is left alone when the call ends before it."""
         answer: list[tuple[T | None, BaseException | None]] = []
         reader, writer = os.pipe()
@@ -100,9 +104,11 @@ class StoppableWaiter(BlockingWaiter):
 
         _thread.start_new_thread(attempt, ())
         try:
-            await self.ready([(reader, select.POLLIN)], None)
+            over = await self.ready([(reader, select.POLLIN)], timeout)
         finally:
             os.close(reader)
+        if not over:
+            raise TimeoutError
         value, error = answer[0]
         if error is not None:
             raise error
@@ -122,6 +128,8 @@ class StoppableWaiter(BlockingWaiter):
 
 class LoopWaiter:
     """For asyncio: the loop goes on with everything else meanwhile."""
+
+    leaves_work = True
 
     async def ready(
         self, watched: Sequence[tuple[int, int]], timeout: float | None
@@ -146,10 +154,11 @@ class LoopWaiter:
                     timer.cancel()
         return [pair for pair in watched if pair[0] in happened]
 
-    async def blocking(self, work: Callable[[], T]) -> T:
+    async def blocking(self, work: Callable[[], T], timeout: float | None = None) -> T:
         import asyncio  # noqa: PLC0415 - as above
 
-        return await asyncio.to_thread(work)
+        async with asyncio.timeout(timeout):
+            return await asyncio.to_thread(work)
 
     def awaited(self, work: Awaitable[T], timeout: float | None) -> Coroutine[Any, Any, T]:
         return _within(work, timeout)

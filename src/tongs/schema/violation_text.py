@@ -110,6 +110,10 @@ def _branches(error: Any, schema: Any, *, mask: bool) -> list[Violation]:
             accepted.append(branch)
     if len(accepted) == 1:
         return [violation for e in accepted[0] for violation in describe(e, schema, mask=mask)]
+    missing = [branch[0] for branch in accepted if [e.kind.name for e in branch] == ["required"]]
+    if missing and len(missing) == len(error.kind.context):
+        keys = _either(dict.fromkeys(str(e.kind.property) for e in missing))
+        return [Violation(tuple(path), f"must have {keys}", error.kind.name)]
     got = _got(error.instance, mask=mask)
     if types and not accepted:
         message = f"must be {_either(_ARTICLES[name] for name in types)}{got}"
@@ -142,6 +146,8 @@ def _rare(error: Any) -> str:
         return f"contains {wanted} elements of the wanted kind"
     if name == "oneOf":
         return "fits more than one of the forms, exactly one is allowed"
+    if name == "not" and list(error.kind.schema) == ["required"]:
+        return f"must not have {' and '.join(error.kind.schema['required'])} together"
     return f"does not fit `{name}` of its schema"
 
 

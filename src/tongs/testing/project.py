@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -74,13 +75,13 @@ def project(
     secrets: Mapping[str, str] | None = None,
     auto_approve: Iterable[str] = (),
     auto_deny: Iterable[str] = (),
-    config: str = "",
+    config: str | Mapping[str, Any] = "",
 ) -> Iterator[Project]:
     """A project in a folder of its own, gone when the test ends.
 
     `tools` are registered, `files` are written (those in `.tongs/tools` are trusted), `person` is
-    asked what has to be asked, `secrets` are the only ones there are, `config` is the text of the
-    person's config.yml. Nothing of the real home is read or written.
+    asked what has to be asked, `secrets` are the only ones there are, `config` is the
+    person's config.yml, as text or as data. Nothing of the real home is read or written.
     """
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - for tests only
 
@@ -91,7 +92,8 @@ def project(
         os.makedirs(os.path.join(root, TOOLS))
         if config:
             with open(os.path.join(home, ".tongs", "config.yml"), "w", encoding="utf-8") as file:
-                file.write(config)
+                # JSON is YAML.
+                file.write(config if isinstance(config, str) else json.dumps(config))
         places = {
             "HOME": home,
             "TONGS_HOME": os.path.join(home, ".tongs"),

@@ -129,6 +129,18 @@ open(".git/config", "w").write("[core]\\n\\trepositoryformatversion = 0\\n" + ev
         declared=NEW,
     ),
     _runs(
+        "the project itself as a repository",
+        """
+os.makedirs("objects")
+os.makedirs("refs/heads")
+open("HEAD", "w").write("ref: refs/heads/main\\n")
+own = "[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = .\\n"
+open("config", "w").write(own + evil)
+""",
+        arrange=_none,
+        declared=NEW,
+    ),
+    _runs(
         "its settings, where the folder above the project may be written",
         'open(W.project + "/.git/config", "a").write(evil)',
         permissions=Permissions(write=("{work}",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -217,6 +218,80 @@ def test_what_decides_what_runs_later_cannot_be_changed(scene: Scene, path: str)
         assert result.error.blocked_by is BlockedBy.PERMISSION
     assert seen(scene.project) == before
     assert scene.person.asked == []
+
+
+REPOSITORY = {
+    "HEAD": "ref: refs/heads/main\n",
+    "objects/info/packs": "",
+    "refs/heads/none": "",
+    "config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n"
+    "\tfsmonitor = touch executed\n",
+}
+
+
+def _look_with_git(folder: Path) -> bool:
+    """What a person does who comes by; whether something ran that the files asked for."""
+    environment = {"PATH": os.environ["PATH"], "HOME": "/", "GIT_CONFIG_NOSYSTEM": "1"}
+    words = ["git", "-c", "safe.bareRepository=all", "status"]
+    subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False)
+    return (folder / "executed").exists()
+
+
+@pytest.mark.parametrize("folder", ["", "sub/deep/"])
+@pytest.mark.parametrize("last", list(REPOSITORY))
+@pytest.mark.parametrize("by", ["write_file", "move_file"])
+def test_no_order_of_ordinary_files_makes_a_folder_a_repository(
+    scene: Scene, folder: str, last: str, by: str
+) -> None:
+    top = scene.project / folder
+    top.mkdir(parents=True, exist_ok=True)
+    refused = []
+    for path in sorted(REPOSITORY, key=lambda path: path == last):
+        first = path.partition("/")[0]
+        where = folder if by == "write_file" else f"made-{first}/"
+        write = {"path": where + path, "content": REPOSITORY[path], "createDirs": True}
+        result = scene.call("write_file", **write)
+        if by == "move_file":
+            result = scene.call("move_file", **{"from": where + first, "to": folder + first})
+        if not result.ok:
+            assert result.error is not None
+            assert result.error.code is ErrorCode.PERMISSION_DENIED
+            assert "a git repository" in result.error.message
+            refused.append(path)
+
+    assert refused
+    assert not _look_with_git(top)
+
+
+def test_the_same_files_written_by_anybody_else_make_git_run_something(tmp_path: Path) -> None:
+    for path, text in REPOSITORY.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    assert _look_with_git(tmp_path)
+
+
+def test_the_folder_of_others_does_not_complete_a_repository(scene: Scene) -> None:
+    (scene.project / "HEAD").write_text("ref: refs/heads/main\n")
+
+    assert scene.code("write_file", path="commondir", content="other") == "PERMISSION_DENIED"
+
+
+def test_a_bare_repository_of_the_person_is_protected_and_what_lies_beside_is_not(
+    scene: Scene,
+) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", str(scene.project / "own")], check=True)
+
+    edit = {"path": "own/config", "oldText": "bare = true", "newText": "bare = false"}
+    assert scene.code("edit_file", **edit) == "PERMISSION_DENIED"
+    assert scene.code("write_file", path="own/hooks/update", content="x") == "PERMISSION_DENIED"
+    assert scene.code("delete_file", path="own/HEAD") == "PERMISSION_DENIED"
+    assert scene.call("write_file", path="own/notes.txt", content="x").ok
+
+
+def test_ordinary_files_with_these_names_are_ordinary(scene: Scene) -> None:
+    for path in ("config", "HEAD", "sub/objects/config", "sub/refs/HEAD", "sub/hooks/x"):
+        assert scene.call("write_file", path=path, content="x", createDirs=True).ok
 
 
 @pytest.mark.parametrize("path", [".git", ".tongs", ".tongs/tools", "."])

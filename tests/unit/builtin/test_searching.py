@@ -115,16 +115,28 @@ def test_answer_is_bounded(scene: Scene) -> None:
     assert "needle" in cut[0][2]
 
 
-def test_regular_expression_that_never_ends_is_stopped(scene: Scene) -> None:
-    put(scene, {"trap": "a" * 60 + "!"})
-    call = ToolCall("1", "search_files", {"pattern": "(a+)+$"}, AGENT)
+def test_regular_expression_that_never_ends_is_given_up_and_named(scene: Scene) -> None:
+    put(scene, {"fine": "aaa\n", "trap": "a" * 60 + "!"})
     begun = time.monotonic()
 
-    result = scene.runtime.run_sync(call, timeout=1.0)
+    error = scene.call("search_files", pattern="(a+)+$").error
 
-    assert result.error is not None
-    assert result.error.code is ErrorCode.TIMEOUT
-    assert time.monotonic() - begun < 10
+    assert error is not None
+    assert error.code is ErrorCode.TIMEOUT
+    assert error.message == "search_files gave up: (a+)+$ does not come to an end in trap"
+    assert "`pattern` simpler" in error.hint
+    assert time.monotonic() - begun < 20
+
+
+def test_search_that_is_stopped_names_the_pattern_too(scene: Scene) -> None:
+    put(scene, {"trap": "a" * 60 + "!"})
+    call = ToolCall("1", "search_files", {"pattern": "(a+)+$"}, AGENT)
+
+    error = scene.runtime.run_sync(call, timeout=0.5).error
+
+    assert error is not None
+    assert error.code is ErrorCode.TIMEOUT
+    assert "`pattern` simpler" in error.hint
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,9 @@ from tongs import ErrorCode, Runtime, Tool, ToolError, ToolRegistry, ToolResult,
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Project
+
+
+OVER = threading.Event()
 
 
 @tool
@@ -41,6 +45,20 @@ async def endless() -> None:
     await asyncio.Event().wait()
 
 
+@tool(timeout=0.01, blocking=True)
+def stuck() -> str:
+    """Hold its thread until the test is over."""
+    OVER.wait(20)
+    return "at last"
+
+
+@tool(timeout=0.001)
+def slow() -> str:
+    """Take longer than it may."""
+    time.sleep(0.005)
+    return "done"
+
+
 @tool
 def leaving() -> None:
     """Try to end the program."""
@@ -55,7 +73,7 @@ async def impatient() -> None:
 
 @pytest.fixture
 def runtime(project: Project) -> Runtime:
-    tools = [thread, patient, waiting, endless, leaving, impatient]
+    tools = [thread, patient, waiting, endless, stuck, slow, leaving, impatient]
     return project.runtime(auto_approve=["*"], tools=tools)
 
 
@@ -90,6 +108,54 @@ def test_async_function_is_stopped_in_time(runtime: Runtime) -> None:
     assert [result.error.code for result in results if result.error] == [ErrorCode.TIMEOUT] * 2
 
 
+def test_function_that_blocks_an_event_loops_thread_is_left_in_time(runtime: Runtime) -> None:
+    OVER.clear()
+
+    async def main() -> ToolResult:
+        try:
+            return await runtime.call("stuck")
+        finally:
+            OVER.set()  # or the loop would wait for its thread
+
+    error = asyncio.run(main()).error
+
+    assert error is not None
+    assert (error.code, error.message) == (
+        ErrorCode.TIMEOUT,
+        "stuck did not end after 0.01 s: its thread cannot be ended and goes on",
+    )
+
+
+def test_job_leaves_a_function_that_blocks_in_time(project: Project) -> None:
+    OVER.clear()
+    try:
+        with Runtime.open(project.root, auto_approve=["*"], tools=[stuck]) as runtime:
+            handle = runtime.call_sync("stuck", background=True).value["job"]
+            told = runtime.call_sync("job_status", job=handle, wait=10).value
+    finally:
+        OVER.set()
+
+    assert (told["status"], told["error"]["code"]) == ("failed", "TIMEOUT")
+
+
+def test_plain_function_that_takes_too_long_says_that_nothing_stopped_it(runtime: Runtime) -> None:
+    for result in (runtime.call_sync("slow"), asyncio.run(runtime.call("slow"))):
+        assert result.output == "done"
+        assert "timeout" in result.metadata["notEnforced"]
+        assert "longer than its timeout" in result.warnings[0]
+
+
+def test_only_what_cannot_be_stopped_says_so(runtime: Runtime) -> None:
+    def lacks(result: ToolResult) -> bool:
+        return "timeout" in result.metadata["notEnforced"]
+
+    assert lacks(runtime.call_sync("thread"))
+    assert lacks(runtime.call_sync("patient"))
+    assert lacks(runtime.call_sync("leaving"))
+    assert not lacks(runtime.call_sync("waiting", seconds=0))
+    assert not lacks(asyncio.run(runtime.call("patient")))
+
+
 def test_timeout_of_the_functions_own_is_its_error(runtime: Runtime) -> None:
     error = runtime.call_sync("impatient").error
 
@@ -112,6 +178,25 @@ def test_result_says_that_nothing_was_enforced(runtime: Runtime) -> None:
         assert {"network", "fs.read", "fs.write"} <= set(metadata["notEnforced"])
 
 
+@tool
+def much() -> str:
+    """Say a lot."""
+    return "".join(f"line {number}\n" for number in range(200_000))
+
+
+def test_large_output_is_cut_and_read_back_by_its_handle(project: Project) -> None:
+    runtime = project.runtime(auto_approve=["*"], tools=[much])
+
+    result = runtime.call_sync("much")
+    handle = result.metadata["outputHandle"]
+    last = runtime.call_sync("output_read", handle=handle, offset=-1)
+
+    assert len(result.output) == 1024 * 1024
+    assert result.value == much()
+    assert f"the whole is kept as {handle}" in result.warnings[0]
+    assert last.output == "line 199999\n"
+
+
 def test_call_is_recorded_and_denied_like_any_other(project: Project) -> None:
     runtime = project.runtime(tools=[thread], auto_deny=["thread"])
 
@@ -120,6 +205,18 @@ def test_call_is_recorded_and_denied_like_any_other(project: Project) -> None:
     assert error is not None
     assert error.code is ErrorCode.DENIED
     assert "name=thread" in project.audit()
+
+
+def test_wrong_arguments_name_the_right_ones_and_no_command(runtime: Runtime) -> None:
+    error = runtime.call_sync("waiting", secnds=1).error
+
+    assert error is not None
+    assert error.hint == "waiting takes seconds"
+
+
+def test_runtime_of_a_folder_that_is_not_there_is_refused(project: Project) -> None:
+    with pytest.raises(ToolError, match="there is no folder"):
+        Runtime.open(project.root / "nowhere")
 
 
 def test_tool_without_a_function_says_so(project: Project) -> None:

@@ -30,13 +30,6 @@ INPUTS = {"schema": {"type": "object", "properties": {name: {} for name in "abc"
 SECRETS = {"network": True, "secrets": {"API_KEY": {}, "SPARE_KEY": {"required": False}}}
 
 
-@pytest.fixture
-def web() -> Iterator[Web]:
-    made = Web()
-    yield made
-    made.close()
-
-
 Call = Callable[..., ToolResult]
 
 

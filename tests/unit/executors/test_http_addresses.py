@@ -33,21 +33,6 @@ RESOLVER = Path(__file__).parents[2] / "resolver.py"
 KEY = "s3cr3t-value"
 
 
-@pytest.fixture
-def web() -> Iterator[Web]:
-    made = Web()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def other() -> Iterator[Web]:
-    """Another place: the same interface, another address."""
-    made = Web(name="127.0.0.2")
-    yield made
-    made.close()
-
-
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", KEY)

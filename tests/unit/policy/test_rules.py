@@ -126,6 +126,24 @@ def test_tool_that_cannot_say_whether_to_ask_is_asked_about() -> None:
     assert decide(tool, PERSON, ("*",)) is Decision.ASK
 
 
+def test_program_is_believed_that_nobody_need_be_asked_about_its_own_tool() -> None:
+    own = Tool("own", execute=lambda arguments: "x", requires_approval=False)
+
+    assert decide(own, AGENT) is Decision.ALLOW
+    assert decide(replace(own, requires_approval=lambda arguments: False), AGENT) is Decision.ALLOW
+    assert decide(own, AGENT, deny=("tool:run",)) is Decision.DENY
+
+
+def test_nobody_else_is_believed_that() -> None:
+    own = Tool("own", execute=lambda arguments: "x", requires_approval=False)
+    outer = Caller(CallerKind.TOOL, "outer", level="read")
+
+    assert decide(replace(own, requires_approval=None), AGENT) is Decision.ASK
+    assert decide(replace(RUN, requires_approval=False), AGENT) is Decision.ASK
+    assert decide(replace(own, executor="python_file"), AGENT) is Decision.ASK
+    assert decide(own, outer) is Decision.ASK
+
+
 @pytest.mark.parametrize("trust", [Trust.UNTRUSTED, Trust.CHANGED])
 def test_untrusted_tool_is_denied_whatever_else_allows_it(trust: Trust) -> None:
     tool = replace(READ, trust=trust)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tongs import ErrorCode, Scope, Tool, ToolError, ToolRegistry
+from tongs import ErrorCode, Scope, Tool, ToolError, ToolRegistry, tool
+from tongs.core.permissions import Permissions
+from tongs.core.tool import Level
 from tongs.registry import Entry, find, marked
 
 
 def test_registered_tool_is_found_and_listed() -> None:
     registry = ToolRegistry()
-    tool = Tool("t")
+    made = Tool("t")
 
-    registry.register(tool)
+    registry.register(made)
 
-    assert registry.get("t") is tool
-    assert registry.list() == [tool]
+    assert registry.get("t") is made
+    assert registry.list() == [made]
 
 
 def test_schema_whose_root_is_no_object_is_refused() -> None:
@@ -70,3 +74,42 @@ def test_name_that_reads_as_a_tool_of_a_scope_is_refused() -> None:
     assert caught.value.code is ErrorCode.INVALID_DEFINITION
     assert caught.value.hint == "name it 'builtin_read_file'"
     assert registry.list() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"timeout": "5s"}, "timeout must be seconds as a number, or None, got '5s'"),
+        ({"timeout": 0}, "timeout must be"),
+        ({"requires_approval": "no"}, "requires_approval must be True, False or a function"),
+        ({"execute": "print"}, "execute must be a function"),
+        ({"permissions": {"netwrk": True}}, "there is no `netwrk`, only network, fs, secrets"),
+        ({"permissions": {"fs": {"reed": []}}}, "there is no `reed`"),
+        ({"permissions": {"fs": {"read": "src"}}}, "`fs.read` must be a list of paths"),
+        ({"permissions": {"fs": "src"}}, "`fs` must be a dict"),
+        ({"permissions": {"network": "example.org"}}, "`network` must be"),
+        ({"permissions": {"secrets": ["T"]}}, "`secrets` must be a dict"),
+        ({"permissions": "all"}, "expected a dict"),
+    ],
+)
+def test_mistake_is_named_when_the_tool_is_registered(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        ToolRegistry().register(Tool("t", **given))
+
+    assert caught.value.code is ErrorCode.INVALID_DEFINITION
+    assert told in caught.value.message
+
+
+def test_tags_and_permissions_are_taken_as_a_program_writes_them() -> None:
+    given: Any = {"tags": "read", "permissions": {"fs": {"read": ["src"]}}}
+
+    made = ToolRegistry().register(Tool("t", **given))
+
+    assert made.tags == ("read",)
+    assert made.permissions == Permissions(read=("src",))
+    assert ToolRegistry().register(tool(tags="read")(len_of)).level is Level.READ
+
+
+def len_of(text: str) -> int:
+    """Count."""
+    return len(text)

@@ -23,13 +23,6 @@ from tongs.store.approvals import ApprovalStore
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
-    made = Web()
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def silence() -> Iterator[str]:
     """A server that takes a request and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:

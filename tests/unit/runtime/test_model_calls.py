@@ -179,7 +179,8 @@ def test_blocks_of_anthropic_are_read(runtime: Runtime, shape: Any) -> None:
     assert asyncio.run(runtime.handle_anthropic("text")) == []
 
 
-def test_person_is_asked_one_question_at_a_time(project: Project) -> None:
+@pytest.mark.parametrize("given_to", ["call", "runtime"])
+def test_person_is_asked_one_question_at_a_time(project: Project, given_to: str) -> None:
     open_questions: list[int] = [0]
     most: list[int] = []
 
@@ -190,11 +191,26 @@ def test_person_is_asked_one_question_at_a_time(project: Project) -> None:
         open_questions[0] -= 1
         return ApprovalResponse(approved=True)
 
-    runtime = project.runtime(tools=[look])
+    runtime = project.runtime(tools=[look], approver=ask if given_to == "runtime" else None)
+    options = {"approver": ask} if given_to == "call" else {}
 
-    answered(runtime, chat(*[("look", {"name": str(n)}) for n in range(3)]), approver=ask)
+    answered(runtime, chat(*[("look", {"name": str(n)}) for n in range(3)]), **options)
 
     assert most == [1, 1, 1]
+
+
+def test_program_of_the_config_is_asked_one_question_at_a_time(project: Project) -> None:
+    log = project.root / "asked"
+    slow = f"echo begin >> {log}; cat > /dev/null; sleep 0.1; echo end >> {log}"
+    script = f"{slow}; echo '{{\"approved\": true}}'"
+    config = f"approvals:\n  command: [sh, -c, {json.dumps(script)}]\n"
+    (project.home / "config.yml").write_text(config)
+    runtime = project.runtime(tools=[look])
+
+    told = answered(runtime, chat(*[("look", {"name": str(n)}) for n in range(3)]))
+
+    assert all("seen" in message["content"] for message in told)
+    assert log.read_text().split() == ["begin", "end"] * 3
 
 
 def test_model_is_told_what_really_ran(project: Project) -> None:
@@ -231,6 +247,23 @@ def test_model_sees_the_head_and_the_tail_of_much() -> None:
     assert seen.startswith("aaa")
     assert seen.endswith("b")
     assert "[… 100 characters are left out here; the whole is kept as h1 …]" in seen
+
+
+def test_model_reads_what_it_was_not_shown(project: Project) -> None:
+    @tool(tags=["read"])
+    def much() -> str:
+        """Say a lot."""
+        return "".join(f"line {number}\n" for number in range(50_000))
+
+    runtime = project.runtime(tools=[much], auto_approve=["tool:read"])
+    for (message,) in (
+        answered(runtime, chat(("much", {}))),
+        runtime.handle_openai_sync(chat(("much", {}))),
+    ):
+        handle = message["content"].partition("the whole is kept as ")[2].split()[0]
+        rest = {"handle": handle, "offset": 25_000, "limit": 1}
+        (page,) = answered(runtime, chat(("output_read", rest)))
+        assert page["content"] == "line 25000\n"
 
 
 def test_nothing_hidden_reaches_a_model() -> None:

@@ -121,7 +121,7 @@ def test_built_in_is_called_though_a_definition_has_its_name(project: Project) -
     (message,) = offer.handle_openai_sync(call("tools_search", query="program"))
     (other,) = runtime.handle_openai_sync(call("tools_search"))
 
-    assert message["content"] == "own: A tool of the program."
+    assert message["content"] == "own: A tool of the program.\n"
     assert other["content"] == "hi\n"
 
 

@@ -131,3 +131,12 @@ def test_what_was_changed_meanwhile_is_noticed(project: Path) -> None:
     assert changed_by(lambda: project.joinpath(".git/commondir").touch()) == [".git/commondir"]
     assert changed_by(lambda: project.joinpath(".tongs/tools").mkdir(parents=True)) == [".tongs"]
     assert changed_by(lambda: project.joinpath(".idea").mkdir()) == []
+    assert changed_by(lambda: project.joinpath("objects").mkdir()) == []
+    assert changed_by(lambda: project.joinpath("refs").mkdir()) == []
+    assert changed_by(lambda: project.joinpath("HEAD").touch()) == ["HEAD"]
+
+
+def test_a_folder_that_is_a_repository_itself_is_protected(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path)], check=True)
+
+    assert below(tmp_path, "config", "hooks") <= set(protected_in(str(tmp_path), ()))

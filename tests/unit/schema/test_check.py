@@ -76,6 +76,11 @@ def test_every_violation_is_reported_at_once() -> None:
             "the value contains too many elements of the wanted kind",
         ),
         ({"not": {"type": "string"}}, "x", "the value does not fit `not` of its schema"),
+        (
+            {"not": {"required": ["a", "b"]}},
+            {"a": 1, "b": 1},
+            "the value must not have a and b together",
+        ),
         ({"properties": {"a": False}}, {"a": 1}, "a is not allowed here"),
         ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, "b is required"),
         (
@@ -127,6 +132,11 @@ def test_every_violation_is_reported_at_once() -> None:
             {"anyOf": [{"type": "string", "pattern": "^a"}, {"enum": ["b", "c"]}]},
             "x",
             'the value must match the pattern `^a` or must be one of b, c, got "x"',
+        ),
+        (
+            {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {"c": 1},
+            "the value must have a or b",
         ),
         (
             {"anyOf": [{"required": ["a"]}, {"properties": {"b": {"type": "string"}}}]},

@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tongs import ErrorCode, tool
 from tongs.testing import Person, project
@@ -71,10 +74,13 @@ def test_secrets_are_only_those_of_the_test() -> None:
     assert output == "[redacted]\n"
 
 
-def test_config_and_executables_can_be_written() -> None:
+@pytest.mark.parametrize(
+    "config", ["security: {auto_deny: [e]}\n", {"security": {"auto_deny": ["e"]}}]
+)
+def test_config_and_executables_can_be_written(config: Any) -> None:
     said = '{"name": "e", "description": "d", "input_schema": {"type": "object"}}'
 
-    with project(config="security: {auto_deny: [e]}\n", person=Person.approves()) as it:
+    with project(config=config, person=Person.approves()) as it:
         it.write(".tongs/tools/e", f"#!/bin/sh\necho '{said}'\n", executable=True)
         error = it.call("e").error
 

@@ -40,9 +40,11 @@ SHAPE_RULES = (
     Rule(
         "description",
         _ERROR,
-        "an executable that does not answer `description`, or with something else",
+        "an executable that does not answer `description`, or with something else, or a Python"
+        " file that does not say which tools it has",
         "without it nobody knows what the tool is called and what it takes",
-        "run `FILE description` and compare with `tongs schema description`",
+        "change what is named; for an executable, run `FILE description` and compare with"
+        " `tongs schema description`",
     ),
     Rule(
         "not-applied",

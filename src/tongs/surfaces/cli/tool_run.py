@@ -235,15 +235,28 @@ def _show(invocation: Invocation, result: ToolResult, live: Live | None) -> None
     if invocation.options.dry_run and result.ok:
         _show_dry_run(invocation, result)
         return
-    if result.output and not (live and live.wrote_result):
+    if result.output and not _was_shown(result, live):
         console.data(result.output)
-        if invocation.options.show_command and not result.output.endswith("\n"):
+        # A terminal shows what follows on a line of its own; a file gets exactly the output.
+        on_line = console.out_is_terminal or invocation.options.show_command
+        if on_line and not result.output.endswith("\n"):
             console.data("\n")
     console.flush()
     for warning in result.warnings:
         console.warn(warning)
     if result.error is not None:
         failure.show(console, result.error, stderr_shown=live is not None and live.streaming)
+
+
+def _was_shown(result: ToolResult, live: Live | None) -> bool:
+    """Whether all of the output was written while it came.
+
+    That of code has both streams in it: where it said nothing on stdout, stderr has all of it.
+    """
+    if live is None or live.wrote_result:
+        return live is not None
+    value = result.value if isinstance(result.value, dict) else {}
+    return live.streaming and "exitCode" in value and value.get("stdout") == ""
 
 
 def _show_dry_run(invocation: Invocation, result: ToolResult) -> None:

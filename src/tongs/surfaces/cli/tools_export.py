@@ -28,6 +28,8 @@ def run(invocation: Invocation) -> int:
     else:
         invocation.console.data(failure.result_json(exported.data))
     invocation.console.flush()
+    if exported.data == []:
+        invocation.console.warn("no tool fits; tongs tool list shows the tools there are")
     for lost in exported.losses:
         invocation.console.warn(str(lost))
     return failure.OK
