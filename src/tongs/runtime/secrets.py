@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tongs.config.settings import Reference
 from tongs.core.annotations import Any
@@ -20,6 +20,7 @@ from tongs.store.files import read_whole
 # A key is shorter; who means a larger file means another file.
 _LARGEST = 64 * 1024
 _ENV = "env:"
+_KEYRING = "keyring:"
 
 
 class Unusable(Exception):
@@ -58,6 +59,26 @@ class Secrets:
             # A disk, or somebody who is asked to unlock the keyring.
             return await waiter.blocking(lambda: self._values(permissions, tool))
         return self._values(permissions, tool)
+
+    def known(self, names: Iterable[str]) -> list[str]:
+        """The values of these as far as they can be had at once and without asking anybody.
+
+        Neither from a keyring nor from the program: who makes calls that are denied must not have
+        a person unlock the one, nor the other count them.
+        """
+        found = [self._at_hand(name) for name in dict.fromkeys(names)]
+        return [value for value in found if value]
+
+    def _at_hand(self, name: str) -> str | None:
+        reference = self._references.get(name)
+        if reference is None:
+            return self._host.get(name) if self._given is None else None
+        if reference.text.startswith(_KEYRING):
+            return None
+        try:
+            return self._look_up(reference)
+        except Unusable:
+            return None
 
     def _values(self, permissions: Permissions, tool: str) -> dict[str, str]:
         found: dict[str, str] = {}

@@ -168,6 +168,7 @@ class Wiring:
             require=self._requirer(sandbox),
             watch=watching(configured=self._settings.telemetry),
             reveal=self.reveal,
+            known=self.known,
             spool=self._spool(),
         )
 
@@ -278,6 +279,20 @@ class Wiring:
         """With the values of the secrets, which are looked up for every call anew."""
         values = await self._secrets.reveal(allowance.permissions, tool.name, waiter)
         return replace(allowance, secrets=values)
+
+    def known(self, tool: Tool) -> Sequence[str]:
+        """For the record of a call that was stopped.
+
+        What nobody has accepted gets no word about any secret: it could name one to have guesses
+        at it confirmed.
+        """
+        if not tool.trust.holds:
+            return ()
+        grants = self._settings.tools.get("" if tool.private else tool.name)
+        wanted = (tool.permissions, None if grants is None else grants.permissions)
+        return self._secrets.known(
+            secret.name for one in wanted if one is not None for secret in one.secrets
+        )
 
     def _allowance(self, call: ToolCall, tool: Tool) -> Allowance:
         name = "" if tool.private else tool.name
