@@ -260,6 +260,27 @@ def test_regular_expression_looks_at_the_words(at: Place) -> None:
     assert said(at, allow, {"command": "evil git log"}) == ""
 
 
+@pytest.mark.parametrize(
+    ("command", "allowed"),
+    [
+        ("git log --oneline", True),
+        ("git -c core.pager='sh -c id' log", False),
+        ("git log --output=/tmp/x", False),
+        ("git grep -Oid x", False),
+        ("git fetch ext::sh", False),
+        ("git bisect run id", False),
+        ("/usr/bin/git log --ext-diff", False),
+        ("make log", True),
+    ],
+)
+def test_regular_expression_allows_nothing_that_git_would_run(
+    at: Place, command: str, allowed: bool
+) -> None:
+    rule = {"when": {"command": "re:.*"}, "decision": "allow"}
+
+    assert said(at, rule, {"command": command}) == ("allow" if allowed else "")
+
+
 def test_option_without_another_spelling_is_found_as_it_is(at: Place) -> None:
     rule = deny(command="npm publish --access -z")
 
