@@ -38,6 +38,9 @@ class Found:
 
 NO = Found(Match.NO)
 Test: TypeAlias = Callable[[Case, bool], Found]
+# Whether the texts of a call are short enough for the patterns of a rule.
+Limit: TypeAlias = Callable[[Case], bool]
+_UNREAD = Found(Match.MAYBE, "the text is too long for the patterns of a file nobody trusts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +53,18 @@ class When:
     # It names the person who types, so typing does not answer it.
     names_person: bool = False
     commands: tuple[CommandPattern, ...] = ()
+    limit: Limit | None = None
 
     def look(self, case: Case, *, every: bool = False, only: frozenset[str] | None = None) -> Found:
         """`every` as for a rule that allows; `only` leaves the other keys out."""
         least, reasons = Match.YES, list[str]()
+        fits: bool | None = None
         for key, test in self.tests:
             if only is not None and key not in only:
                 continue
-            found = test(case, every)
+            if key in _PATTERNED and self.limit is not None and fits is None:
+                fits = self.limit(case)
+            found = _UNREAD if key in _PATTERNED and fits is False else test(case, every)
             if found.match is Match.NO or (every and found.match is Match.MAYBE):
                 return NO
             least = min(least, found.match)
@@ -65,7 +72,7 @@ class When:
         return Found(least, "; ".join(reason for reason in reasons if reason))
 
 
-def compile_when(data: Mapping[str, Any]) -> When:
+def compile_when(data: Mapping[str, Any], limit: Limit | None = None) -> When:
     """Raises ValueError with a text for the author."""
     tests: list[tuple[str, Test]] = []
     for key, written in data.items():
@@ -84,6 +91,7 @@ def compile_when(data: Mapping[str, Any]) -> When:
         () if "" in keys else keys,
         names_person="person" in _texts(data.get("caller", ())),
         commands=patterns,
+        limit=limit,
     )
 
 
@@ -191,7 +199,7 @@ def _arguments(written: Mapping[str, Any]) -> Iterator[Test]:
 
 def _argument(name: str, kind: str, test: Callable[[Any, Case, bool], Match]) -> Test:
     def tested(case: Case, every: bool) -> Found:
-        values = _leaves(_at(case.call.arguments, name))
+        values = leaves(value_at(case.call.arguments, name))
         if not values:
             return NO
         found = [test(value, case, every) for value in values]
@@ -202,7 +210,7 @@ def _argument(name: str, kind: str, test: Callable[[Any, Case, bool], Match]) ->
     return tested
 
 
-def _at(arguments: Any, name: str) -> Any:
+def value_at(arguments: Any, name: str) -> Any:
     """An argument by name, or by JSON pointer."""
     if not name.startswith("/"):
         return arguments.get(name)
@@ -217,12 +225,12 @@ def _at(arguments: Any, name: str) -> Any:
     return arguments
 
 
-def _leaves(value: Any) -> list[Any]:
+def leaves(value: Any) -> list[Any]:
     """A list stands for its elements."""
     if value is None:
         return []
     if isinstance(value, list | tuple):
-        return [leaf for item in value for leaf in _leaves(item)]
+        return [leaf for item in value for leaf in leaves(item)]
     return [value]
 
 
@@ -265,7 +273,7 @@ def _path(written: Any) -> Callable[[Any, Case, bool], Match]:
         raise ValueError("`path` is inside, outside, or a list of globs")
 
     def test(value: Any, case: Case, every: bool) -> Match:
-        places = _places(value, case)
+        places = places_of(value, case)
         if places is None:
             return Match.MAYBE
         regexes = [_glob(glob, case) for glob in globs]
@@ -276,7 +284,7 @@ def _path(written: Any) -> Callable[[Any, Case, bool], Match]:
 
 
 def _against_workspace(value: Any, case: Case, wanted: str) -> Match:
-    places = _places(value, case)
+    places = places_of(value, case)
     if places is None:
         return Match.MAYBE
     root = os.path.realpath(case.place.root)
@@ -285,7 +293,7 @@ def _against_workspace(value: Any, case: Case, wanted: str) -> Match:
     return Match.YES if inside is (wanted == "inside") else Match.NO
 
 
-def _places(value: Any, case: Case) -> tuple[str, str] | None:
+def places_of(value: Any, case: Case) -> tuple[str, str] | None:
     """A path as written and as the links lead; None where it is none."""
     if not isinstance(value, str) or not value or "\0" in value:
         return None
@@ -369,3 +377,4 @@ _COMPILERS: dict[str, Callable[[Any], Iterator[Test]]] = {
     "command": _commands,
 }
 _ORDER = list(_COMPILERS)
+_PATTERNED = frozenset({"argument", "command"})

@@ -30,6 +30,7 @@ from tongs.formats.yaml_steps import Host
 from tongs.registry import Entry
 from tongs.runtime.bundle import bundle
 from tongs.runtime.catalogue import Catalogue
+from tongs.runtime.ruling import rule_problems
 from tongs.runtime.shapes import EXECUTABLE, MANIFEST, MANIFESTS, PYTHON
 from tongs.runtime.wiring import default_shell, platform
 from tongs.schema.check_document import check_document
@@ -199,7 +200,9 @@ def look_at_config(entry: Entry, data: bytes | None = None) -> Found:
     except DefinitionInvalid as invalid:
         return Found(entry, named(invalid.problems))
     named_one = entry.format == NAMED
-    problems = problems_of(document) if named_one else check_document(document, "config")
+    problems = list(problems_of(document) if named_one else check_document(document, "config"))
+    if not problems:
+        problems = list(rule_problems(document, trusted=False))
     return Found(entry, named(problems, _CONFIG_FIXES), document)
 
 
