@@ -20,6 +20,7 @@ from tongs.store.files import read_whole
 # A key is shorter; who means a larger file means another file.
 _LARGEST = 64 * 1024
 _ENV = "env:"
+_FILE = "file:"
 _KEYRING = "keyring:"
 
 
@@ -106,14 +107,7 @@ class Secrets:
         return self._host.get(name) if self._given is None else None
 
     def _look_up(self, reference: Reference) -> str | None:
-        """The value; None where there is none. Raises Unusable where it must not be used."""
-        kind, _, rest = reference.text.partition(":")
-        if kind == "env":
-            return self._host.get(rest)
-        if kind == "file":
-            return _from_file(self._home + rest[1:] if rest.startswith("~/") else rest)
-        service, _, name = rest.partition("/")
-        return _from_keyring(service, name)
+        return _look_up(reference.text, self._host, self._home)
 
     def _missing(self, tool: str, missing: Mapping[str, Unusable | None]) -> ToolError:
         plain = [name for name in missing if name not in self._references]
@@ -135,6 +129,44 @@ class Secrets:
             details=details,
             hint=hint or "put a value there, or change the reference",
         )
+
+
+def header_values(
+    headers: Mapping[str, str], host: Mapping[str, str], home: str, key: str
+) -> dict[str, str]:
+    """Headers with what their references stand for; any other text stands for itself.
+
+    Raises ToolError, which names the reference and never the value; `key` is the setting.
+    """
+    return {name: _header(text, host, home, key) for name, text in headers.items()}
+
+
+def _header(text: str, host: Mapping[str, str], home: str, key: str) -> str:
+    if not text.startswith((_ENV, _FILE, _KEYRING)):
+        return text
+    try:
+        value = _look_up(text, host, home)
+        if value and not value.isprintable():
+            raise Unusable("holds a line break or another control character")
+    except Unusable as unusable:
+        reason, hint = unusable.reason, unusable.hint
+    else:
+        if value:
+            return value
+        reason, hint = "is not there", "put a value there, or change the reference"
+    message = f"{text} of {key} {reason}"
+    raise ToolError(ErrorCode.SECRET_MISSING, message, hint=hint)
+
+
+def _look_up(reference: str, host: Mapping[str, str], home: str) -> str | None:
+    """The value; None where there is none. Raises Unusable where it must not be used."""
+    kind, _, rest = reference.partition(":")
+    if kind == "env":
+        return host.get(rest)
+    if kind == "file":
+        return _from_file(os.path.join(home, rest.removeprefix("~/")))
+    service, _, name = rest.partition("/")
+    return _from_keyring(service, name)
 
 
 def _from_file(path: str) -> str | None:
