@@ -166,8 +166,10 @@ def test_examples_of_an_untrusted_file_that_do_not_hold_are_told(
     assert done.stderr.splitlines() == [
         "1 of 3 examples of 1 rules hold",
         f"error: {untrusted}:3: the rule no-wipe does not match its example ls",
-        f"error: {untrusted}:3: the rule no-wipe matches its example {call}"
-        " (`rm -rf y` is `rm -rf`)",
+        (
+            f"error: {untrusted}:3: the rule no-wipe matches its example {call}"
+            " (`rm -rf y` is `rm -rf`)"
+        ),
         "hint: nobody trusts the file yet; once it is trusted, no call runs until it is mended",
     ]
     assert done.code == 2
@@ -205,8 +207,10 @@ def test_misspelt_key_of_a_rule_has_a_hint(tongs: Run, rules: Path) -> None:
     done = tongs("rules", "check")
 
     assert done.stderr.splitlines() == [
-        f"error: {rules}:4: security.rules[0].when.comand: unknown key `comand`"
-        " (did you mean `command`?)",
+        (
+            f"error: {rules}:4: security.rules[0].when.comand: unknown key `comand`"
+            " (did you mean `command`?)"
+        ),
         "hint: `tongs schema config` shows every setting",
     ]
     assert done.code == 2

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 
 from tongs.core.annotations import Any
 from tongs.core.record import dataclass
-from tongs.policy.conditions import Limit, leaves, places_of, value_at
+from tongs.policy.argument_tests import leaves, places_of, value_at
+from tongs.policy.conditions import Limit
 from tongs.policy.looking import Case
 
 # Comparisons of two characters for one pattern: about a fifth of a second.

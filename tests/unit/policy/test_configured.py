@@ -17,8 +17,6 @@ from tongs.core.execution import Place
 from tongs.core.permissions import Bound
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool
-from tongs.policy.command_pattern import Match
-from tongs.policy.conditions import matches
 from tongs.policy.configured import RulesOfConfigs, bound, compile_rule, wrong_examples
 from tongs.policy.looking import Look
 from tongs.policy.rules import RuleEngine, TrustRule
@@ -386,11 +384,15 @@ def test_rules_of_a_program_are_compiled_and_shown_the_place(at: Place) -> None:
         bound([{**deny(command="a"), "match": ["b"]}], look)
 
 
-def test_when_of_a_remembered_decision_is_matched_alone(at: Place) -> None:
-    call = ToolCall("1", "shell", {"command": "git log; ls"}, AGENT)
+def test_value_that_programs_could_read_differently_is_not_allowed(at: Place) -> None:
+    path = {"when": {"argument": {"p": {"path": "inside"}}}, "decision": "allow"}
+    host = {"when": {"argument": {"u": {"host": "good.org"}}}, "decision": "allow"}
 
-    assert matches({"command": "git log"}, call, SHELL, Look(at)).match is Match.YES
-    assert matches({"command": "git log"}, call, SHELL, Look(at), every=True).match is Match.NO
+    assert said(at, path, {"p": "x"}) == "allow"
+    assert said(at, path, {"p": "~/work/x"}) == ""
+    assert said(at, host, {"u": "https://good.org/x"}) == "allow"
+    assert said(at, host, {"u": "https://me@good.org/x"}) == ""
+    assert said(at, host, {"u": "good.org"}) == ""
 
 
 def test_thousand_rules_find_the_ones_that_matter(at: Place) -> None:
