@@ -13,7 +13,7 @@ from tongs.core.tool import Origin, Tool
 from tongs.policy.argument_tests import plain_host
 from tongs.policy.command_pattern import Match
 from tongs.policy.looking import Look
-from tongs.policy.when import compiled, in_words, problem_of
+from tongs.policy.when import compiled, in_words, problem_of, speaks_of_arguments
 
 TOOL = Tool("show", tags=("read", "docs"), origin=Origin(format="yaml"))
 
@@ -201,3 +201,9 @@ def test_what_is_wrong_with_it_is_said(when: Any, problem: str) -> None:
 )
 def test_it_can_be_read_aloud(when: dict[str, Any], words: str) -> None:
     assert in_words(when) == words
+
+
+def test_it_is_known_whether_it_speaks_of_arguments() -> None:
+    assert speaks_of_arguments({"tool": "t", "arguments": {}})
+    assert speaks_of_arguments({"argument": {"A": {"equals": 1}}})
+    assert not speaks_of_arguments({"tool": "t", "tag": "read"})
