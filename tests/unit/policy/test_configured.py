@@ -384,6 +384,19 @@ def test_rules_of_a_program_are_compiled_and_shown_the_place(at: Place) -> None:
         bound([{**deny(command="a"), "match": ["b"]}], look)
 
 
+def test_rules_of_the_configs_of_a_tool_ask_one_question_together(at: Place) -> None:
+    asking = [
+        (f"c.yml:{number}", {**deny(tool="shell"), "name": name, "decision": "ask"})
+        for number, name in enumerate(("one", "other"))
+    ]
+    tool = Tool("shell", bound=Bound(rules=tuple(asking)))
+
+    verdict = RulesOfConfigs(Look(at)).check(ToolCall("1", "shell", {}, AGENT), tool)
+
+    assert verdict is not None
+    assert (verdict.decision, verdict.rule, verdict.also) == (Decision.ASK, "one", ("other",))
+
+
 def test_value_that_programs_could_read_differently_is_not_allowed(at: Place) -> None:
     path = {"when": {"argument": {"p": {"path": "inside"}}}, "decision": "allow"}
     host = {"when": {"argument": {"u": {"host": "good.org"}}}, "decision": "allow"}
