@@ -408,6 +408,27 @@ def test_value_that_programs_could_read_differently_is_not_allowed(at: Place) ->
     assert said(at, host, {"u": "good.org"}) == ""
 
 
+def test_rules_that_name_a_tool_are_asked_about_its_calls_without_commands(at: Place) -> None:
+    look = Look(at)
+    engine = RuleEngine(
+        [
+            TrustRule(),
+            *(compile_rule({**deny(tool=f"t{n}"), "name": f"{n}"}, look=look) for n in range(9)),
+            compile_rule({**deny(argument={"q": "x"}), "name": "any"}, look=look),
+        ]
+    )
+
+    def names(tool: Tool, **arguments: Any) -> list[str]:
+        call = ToolCall("1", tool.name, arguments, AGENT)
+        return [verdict.rule for _, verdict in engine.verdicts(call, tool)]
+
+    tool = Tool("t3")
+    assert names(tool, q="x") == ["3", "any"]
+    assert names(tool, q="y") == ["3"]
+    assert names(Tool("t3", private=True), q="x") == ["any"]
+    assert names(Tool("other"), q="y") == []
+
+
 def test_thousand_rules_find_the_ones_that_matter(at: Place) -> None:
     look = Look(at)
     written = [
