@@ -63,8 +63,8 @@ class TrustStore:
         def state_of(path: str, digest: str) -> Trust:
             below = path[len(folder) :].strip("/")
             parts = below.split("/")
-            linked = (os.path.join(folder, *parts[: n + 1]) for n in range(len(parts)))
-            if any(map(os.path.islink, linked)):
+            linked = (os.path.join(folder, *parts[: n + 1]) for n in range(len(parts) - 1))
+            if os.path.islink(path) or any(map(os.path.islink, linked)):
                 return self.state_of(path, digest)
             return self._judged(os.path.join(real, below), digest, entries)
 
