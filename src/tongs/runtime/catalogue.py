@@ -410,12 +410,12 @@ class Catalogue:
 
     def _entries_of(
         self, path: str, row: dict[str, Any], origin: Origin, trust: Trust
-    ) -> Iterator[Entry]:
+    ) -> list[Entry]:
         if row.get("unknown") and trust.holds:
             # It was not asked before; now it may be.
             self._cache.forget(os.path.dirname(path), os.path.basename(path))
             row = self._row(path, origin)
-        yield from entries_of(path, row, origin, trust)
+        return entries_of(path, row, origin, trust)
 
 
 def _by_place(path: str, digest: str) -> Trust:

@@ -11,12 +11,12 @@ from tongs.core.decision import Verdict
 from tongs.core.errors import DefinitionInvalid, Problem, Severity
 from tongs.core.record import replace
 from tongs.core.tool import Tool
-from tongs.policy.looking import Look
 from tongs.schema.document import Document
 
 if TYPE_CHECKING:
     from tongs.policy.configured import ConfiguredRule
     from tongs.policy.hazards import DefaultRule
+    from tongs.policy.looking import Look
 
 _SCHEMA = "`tongs schema config` shows what a rule can say"
 _EXAMPLE = "mend the rule or the example; `tongs rules explain COMMAND` tells what a rule sees"
@@ -24,9 +24,9 @@ _FASTER = "repeat no group that itself repeats or chooses: `(a+)+` is `a+`, `(a|
 
 
 def rules_of(
-    written: Sequence[WrittenRule], of_program: Iterable[Any], look: Look
+    written: Sequence[WrittenRule], of_program: Iterable[Any], looking: Callable[[], Look]
 ) -> Callable[[], list[Any]]:
-    """All of them, made when they are first asked.
+    """All of them, made when they are first asked; `looking` always gives the same.
 
     DefinitionInvalid at once if one cannot be used, or does not do what it says.
     """
@@ -35,8 +35,8 @@ def rules_of(
     if written or given:
         from tongs.policy.configured import bound  # noqa: PLC0415 - most people have no rules
 
-        configured = [*compiled(written, look), *bound(given, look)]
-    return lambda: [*_defaults(written, look), OfConfigs(look), *configured]
+        configured = [*compiled(written, looking()), *bound(given, looking())]
+    return lambda: [*_defaults(written, looking()), OfConfigs(looking()), *configured]
 
 
 class OfConfigs:

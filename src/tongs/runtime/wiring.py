@@ -21,18 +21,17 @@ from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
 from tongs.executors import Executors
-from tongs.policy.looking import Look, commands_of
 from tongs.policy.permissions import effective
 from tongs.registry import ToolRegistry
 from tongs.runtime.enforcing import ChosenSandbox
 from tongs.runtime.secrets import Secrets
 from tongs.runtime.telemetry import watching
-from tongs.schema.check import validated
 from tongs.store.cache import DefinitionCache
 from tongs.store.log import Log
 
 if TYPE_CHECKING:
     from tongs.core.files import Files
+    from tongs.policy.looking import Look
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
@@ -113,15 +112,20 @@ class Wiring:
         # By identity, holding the tool so that the identity cannot be given to another one.
         self._allowed: dict[int, tuple[Tool, Allowance]] = {}
         self._executors = Executors()
+        self._look: Look | None = None
 
     def look(self) -> Look:
         """How rules look at a call here: what its executor says that it would start."""
-        return Look(self.place, commands_of(self._executors, self._world))
+        if self._look is None:
+            from tongs.policy.looking import Look, commands_of  # noqa: PLC0415 - a listing asks none
+
+            self._look = Look(self.place, commands_of(self._executors, self._world))
+        return self._look
 
     def sandbox(self, *, single_thread: bool) -> ChosenSandbox:
         return ChosenSandbox(
             self._settings.enforcement,
-            self._machine(),
+            self._machine,
             direct=single_thread,
             spool=self._spool(),
             state=self._places.state,
@@ -251,6 +255,8 @@ class Wiring:
         return tool
 
     def validate(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        from tongs.schema.check import validated  # noqa: PLC0415 - a listing makes no call
+
         try:
             checked: dict[str, Any] = validated(tool.input_schema, dict(arguments))
         except ToolError as error:
