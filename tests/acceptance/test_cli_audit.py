@@ -336,12 +336,20 @@ def test_anchor_is_sent_to_an_address(chain: Path, tongs: Run, place: Place) -> 
     server = HTTPServer(("127.0.0.1", 0), Keeper)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/anchors"
-    configured(place, f"audit: {{anchor: {{url: '{url}', headers: {{authorization: me}}}}}}\n")
+    token = place.home / "token"
+    token.write_text("me\n")
+    token.chmod(0o600)
+    headers = "{authorization: 'file:~/token'}"
+    configured(place, f"audit: {{anchor: {{url: '{url}', headers: {headers}}}}}\n")
 
     assert tongs("audit", "head", "--send").code == 0
     assert (got[0][0], json.loads(got[0][1])["seq"]) == ("me", 6)
     assert tongs("audit", "head", "--send").code == 1
     assert f"{url} answered 500" in tongs("audit", "head").stderr
+    token.unlink()
+    assert tongs("audit", "head", "--send").code == 1
+    assert f"{url}: file:~/token of audit.anchor is not there" in tongs("audit", "head").stderr
+    assert len(got) == 2
     server.shutdown()
     server.server_close()
     assert tongs("audit", "head", "--send").code == 1

@@ -75,6 +75,15 @@ def test_mistake_is_one_sentence(tongs: Run, arguments: list[str], stdin: bytes,
     assert said in done.stderr
 
 
+def test_file_that_is_not_there_is_told_with_what_to_do(tongs: Run) -> None:
+    done = tongs("tool", "create", "--from", "missing.yml", "--creator", "x")
+
+    assert done.stderr.splitlines() == [
+        "error: tool create: there is no file `missing.yml`",
+        "hint: name the file that holds the definition, or `-` for standard input",
+    ]
+
+
 def test_what_waits_is_listed(made: Outcome, tongs: Run) -> None:
     listed = tongs("review")
 

@@ -127,3 +127,90 @@ def test_person_who_types_is_held_to_denials(tongs: Run, place: Place) -> None:
 
     assert "reads /etc/passwd" in done.stderr
     assert done.code == 3
+
+
+UNTRUSTED = """\
+security:
+  rules:
+    - name: no-wipe
+      when: {command: rm -rf}
+      decision: deny
+      match: [ls, rm -r -f x]
+      not_match: [{tool: shell, arguments: {command: rm -rf y}}]
+    - name: slow
+      when: {command: 're:(a+)+b'}
+      decision: deny
+      match: [aab]
+"""
+
+
+@pytest.fixture
+def untrusted(place: Place) -> Path:
+    path = place.project / ".tongs" / "config.yml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(UNTRUSTED)
+    return path
+
+
+def test_examples_of_an_untrusted_file_that_do_not_hold_are_told(
+    tongs: Run, untrusted: Path
+) -> None:
+    done = tongs("rules", "check")
+
+    call = '{"tool": "shell", "arguments": {"command": "rm -rf y"}}'
+    assert done.stdout.splitlines() == [
+        "no  no-wipe: matches ls",
+        "ok  no-wipe: matches rm -r -f x",
+        f"no  no-wipe: leaves {call}",
+    ]
+    assert done.stderr.splitlines() == [
+        "1 of 3 examples of 1 rules hold",
+        f"error: {untrusted}:3: the rule no-wipe does not match its example ls",
+        (
+            f"error: {untrusted}:3: the rule no-wipe matches its example {call}"
+            " (`rm -rf y` is `rm -rf`)"
+        ),
+        "hint: nobody trusts the file yet; once it is trusted, no call runs until it is mended",
+    ]
+    assert done.code == 2
+    as_json = tongs("rules", "check", "--json")
+    assert [one["held"] for one in json.loads(as_json.stdout)["examples"]] == [False, True, False]
+    assert as_json.code == 2
+
+
+def test_list_tells_what_is_wrong_with_rules_of_an_untrusted_file(
+    tongs: Run, untrusted: Path
+) -> None:
+    rows = json.loads(tongs("rules", "list", "--json").stdout)["rules"]
+
+    assert {row["name"]: row.get("note") for row in rows[-2:]} == {
+        "no-wipe": "2 of its examples do not hold",
+        "slow": "asks, since its pattern could run for ever",
+    }
+
+
+def test_lint_tells_what_is_wrong_with_rules(tongs: Run, untrusted: Path) -> None:
+    done = tongs("lint", str(untrusted), "--json")
+
+    assert [(one["rule"], one["line"]) for one in json.loads(done.stdout)["problems"]] == [
+        ("rule-example", 6),
+        ("rule-example", 7),
+        ("slow-pattern", 8),
+    ]
+    untrusted.write_text(UNTRUSTED.replace("rm -rf}", "'re:('}"))
+    assert "is no regular expression" in tongs("lint", str(untrusted)).stdout
+
+
+def test_misspelt_key_of_a_rule_has_a_hint(tongs: Run, rules: Path) -> None:
+    rules.write_text(RULES.replace("command", "comand"))
+
+    done = tongs("rules", "check")
+
+    assert done.stderr.splitlines() == [
+        (
+            f"error: {rules}:4: security.rules[0].when.comand: unknown key `comand`"
+            " (did you mean `command`?)"
+        ),
+        "hint: `tongs schema config` shows every setting",
+    ]
+    assert done.code == 2

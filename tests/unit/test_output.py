@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tongs.core.execution import Kept
 from tongs.output import decoded, kept, visible
+from tongs.store.spool import Spool
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,23 @@ def test_control_and_hidden_characters_are_written_out(raw: str, shown: str) -> 
 
 def test_bytes_that_are_no_text_are_shown_as_such() -> None:
     assert decoded(b"ok\xff") == "ok\ufffd"
+
+
+def test_large_output_is_kept_whole_elsewhere(tmp_path: Path) -> None:
+    spool = Spool(str(tmp_path))
+
+    found = kept(b"abcdef", 3, spool, "call-1")
+
+    assert (found.data, found.lost) == (b"abc", 0)
+    assert found.handle
+    assert any(path.read_bytes() == b"abcdef" for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_spool_that_cannot_be_opened_costs_the_tail_of_the_output(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "spool"
+    in_the_way.write_text("")
+
+    assert kept(b"abcdef", 3, Spool(str(in_the_way)), "call-1") == Kept(b"abc", None, 3)
 
 
 def test_output_is_cut_where_there_is_no_spool() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.unit.sandbox.running import is_locked
 
 from tongs import ApprovalRequest, ApprovalResponse, ErrorCode, Runtime, ToolResult
-from tongs.core.approval import FileChange
+from tongs.core.approval import FileChange, Remember, Span
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.driving import drive
 from tongs.core.errors import BlockedBy, DefinitionInvalid
@@ -731,3 +731,92 @@ def test_an_executor_that_writes_files_can_show_the_difference(project: Project)
     drive(run(ToolCall("c1", "t", {"F": "made"}, AGENT), parts, Door(BlockingWaiter(), person)))
 
     assert [request.changes for request in person.asked] == [(change,)]
+
+
+def test_built_in_tool_acts_on_the_state_that_was_approved(project: Project) -> None:
+    kept = project.root / "notes.txt"
+    kept.write_text("before")
+    person = Person(ApprovalResponse(approved=True))
+    arguments = {"path": "notes.txt", "content": "after"}
+
+    result = call(project.runtime(), person, arguments, "write_file")
+
+    assert result.ok
+    assert kept.read_text() == "after"
+    (request,) = person.asked
+    assert request.rule == "approval.required"
+    assert "before" in request.preview
+
+
+def test_built_in_tool_that_was_approved_leaves_another_state_alone(project: Project) -> None:
+    kept = project.root / "notes.txt"
+    kept.write_text("before")
+
+    async def changing(request: ApprovalRequest) -> ApprovalResponse:
+        kept.write_text("changed meanwhile")
+        return ApprovalResponse(approved=True)
+
+    tool_call = ToolCall("c1", "write_file", {"path": "notes.txt", "content": "x"}, AGENT)
+    result = project.runtime().run_sync(tool_call, approver=changing)
+
+    assert not result.ok
+    assert kept.read_text() == "changed meanwhile"
+
+
+def test_built_in_tool_that_replaces_nothing_has_nothing_at_stake(project: Project) -> None:
+    person = Person(ApprovalResponse(approved=False))
+
+    assert code(call(project.runtime(), person, {"command": "touch x"}, "shell")) is (
+        ErrorCode.APPROVAL_DENIED
+    )
+    assert len(person.asked) == 1
+
+
+def test_nobody_is_asked_about_what_cannot_run_here(project: Project) -> None:
+    project.write("t", f"{TOUCH}requires: [there-is-no-such-program]\n")
+    person = Person(ApprovalResponse(approved=True))
+
+    result = call(project.runtime(), person, {"F": "made"})
+
+    assert result.error is not None
+    assert "there-is-no-such-program" in result.error.message
+    assert person.asked == []
+
+
+def test_person_who_always_allows_it_is_not_asked_again(project: Project) -> None:
+    project.write("t", TOUCH)
+    always = Remember({"tool": "t"}, Span.SESSION)
+    person = Person(ApprovalResponse(approved=True, remember=always))
+    runtime = project.runtime()
+
+    assert call(runtime, person, {"F": "one"}).ok
+    assert call(runtime, person, {"F": "two"}).ok
+
+    assert len(person.asked) == 1
+    assert (project.root / "two").exists()
+
+
+def test_list_that_a_person_made_longer_is_taken_as_it_is(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_KEY", "hunter22")
+    project.write("t", SECRETIVE)
+    edited = {"L": ["[redacted]", "b", "c"], "T": "x"}
+    person = Person(ApprovalResponse(approved=True, modified_args=edited))
+
+    result = call(project.runtime(), person, {"L": ["hunter22", "b"], "T": "y"})
+
+    # Nobody can tell which of its elements is which.
+    assert result.output == "[redacted]|b|c|x|"
+
+
+def test_tool_that_times_itself_has_no_other_limit(project: Project) -> None:
+    result = call(project.runtime(auto_approve=["*"]), None, {"command": "echo hi"}, "shell")
+
+    assert "hi" in result.output
+
+
+def test_tool_that_finds_what_it_requires_runs(project: Project) -> None:
+    project.write("t", f"{TOUCH}requires: [bash]\n")
+
+    assert project.run("t", F="made").ok

@@ -32,6 +32,28 @@ def test_secrets_that_overlap_leave_nothing_of_either() -> None:
     assert Redactor(["abcde", "defgh"]).text("<abcdefgh>") == f"<{REDACTED}>"
 
 
+def test_secrets_that_overlap_leave_nothing_of_either_in_pieces() -> None:
+    stream = Redactor(["abcde", "defgh"]).stream()
+
+    shown = [stream.feed(b"<abcd"), stream.feed(b"e"), stream.feed(b"fgh>"), stream.end()]
+
+    assert b"".join(shown) == f"<{REDACTED}>".encode()
+
+
+def test_secret_inside_of_one_that_may_still_come_waits_for_it() -> None:
+    stream = Redactor(["abcdefgh", "xabcdefghz"]).stream()
+
+    assert stream.feed(b"xabcdefgh") == b""
+    assert stream.feed(b"y") == f"x{REDACTED}y".encode()
+    assert stream.feed(b"xabcdefgh") + stream.feed(b"z") == REDACTED.encode()
+
+
+def test_short_line_of_a_secret_is_no_secret() -> None:
+    redactor = Redactor([KEY.replace("MIIEvQIBADANBgkq", "abcd")])
+
+    assert redactor.text("abcd hkiG9w0BAQEFAASC") == f"abcd {REDACTED}"
+
+
 def test_short_secret_would_redact_too_much_and_stays() -> None:
     assert Redactor(["abc", ""]).text("abc") == "abc"
 

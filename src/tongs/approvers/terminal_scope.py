@@ -10,7 +10,8 @@ from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, Remember, Span
 from tongs.core.record import dataclass
 from tongs.core.tool import Level, Tool
-from tongs.policy.when import BELOW, host_of, in_words, is_pathlike, located
+from tongs.policy.argument_tests import plain_host
+from tongs.policy.when import BELOW, in_words
 from tongs.schema.units import duration
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _IN_WORDS = {
     Span.USER: "in every project",
 }
 _FOREVER = 100 * 365 * 86400.0
+_LONGEST_PATH = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,11 @@ def _by_arguments(request: ApprovalRequest) -> Iterator[_Choice]:
     tool, base = request.tool, request.project
     yield _Choice("this very call", {"tool": tool, "arguments": dict(request.args)})
     for name, value in request.args.items():
-        if host := host_of(value):
+        if host := plain_host(value):
             when = {"tool": tool, "argument": {name: {"host": [host]}}}
             yield _Choice(f"{tool} where {name} is on {host}", when)
         elif _is_path(value, base):
-            folder = os.path.dirname(located(value, base))
+            folder = os.path.dirname(_located(value, base))
             when = {"tool": tool, "argument": {name: {"path": [folder.rstrip("/") + BELOW]}}}
             yield _Choice(f"{tool} where {name} lies below a folder", when, "folder", name)
     if request.args:
@@ -94,9 +96,17 @@ def _by_arguments(request: ApprovalRequest) -> Iterator[_Choice]:
 
 
 def _is_path(value: Any, base: str) -> bool:
-    if not is_pathlike(value) or len(value) > 4096:
+    """Whether a value names a place; what some programs expand and others do not names none."""
+    if not isinstance(value, str) or not value or "\0" in value or value[0] == "~":
+        return False
+    if len(value) > _LONGEST_PATH:
         return False
     return "/" in value or os.path.lexists(os.path.join(base, value))
+
+
+def _located(value: str, base: str) -> str:
+    """The path that a value names, without its links resolved."""
+    return os.path.normpath("/" + os.path.join(base, value).lstrip("/"))
 
 
 def _below(
@@ -109,7 +119,7 @@ def _below(
     if folder.startswith("~"):
         terminal.show("please write the folder without ~")
         return None
-    below = located(folder or suggested, request.project).rstrip("/") + BELOW
+    below = _located(folder or suggested, request.project).rstrip("/") + BELOW
     return {"tool": request.tool, "argument": {choice.parameter: {"path": [below]}}}
 
 

@@ -135,6 +135,9 @@ class Parts:
     unexpected: Callable[[Exception, Callable[[str], str]], ToolError]
     # Looks up the values of the secrets a call is given. Raises ToolError where one is missing.
     reveal: Callable[[Tool, Allowance, Waiter], Awaitable[Allowance]]
+    # The values of a tool's secrets as far as they can be had without asking anybody: to take them
+    # out of what is said of a call that was not given them. Never raises.
+    known: Callable[[Tool], Sequence[str]] = lambda tool: ()
     # Raises ToolError where a tool is no longer what it was when it was found.
     confirm: Callable[[Tool], None] = lambda tool: None
     # How much of the walls the person insists on; anything but "strict" is said in every result.

@@ -24,7 +24,7 @@ from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.output import kept
-from tongs.pipeline.hiding import recorded, redact, redactor_of
+from tongs.pipeline.hiding import hiding, hiding_known, recorded, redact
 from tongs.pipeline.question import asker, how_to_approve, request_of, restored, told_of_edit
 from tongs.pipeline.walls import STRICT, own_walls, policy_of, with_reason, with_walls
 
@@ -68,6 +68,7 @@ async def run(call: ToolCall, parts: Parts, door: Door) -> ToolResult:
     except KeyboardInterrupt:
         result = ToolResult(error=_cancelled(call))
     except Exception as error:  # the one place that may: a call never raises at its caller
+        door = door if started else hiding_known(door, tool, parts)
         result = ToolResult(error=parts.unexpected(error, redact(door)))
     except BaseException:
         cancelled = ToolResult(error=_cancelled(call))
@@ -88,6 +89,8 @@ def conclude(
     started: bool,
 ) -> ToolResult:
     """Steps 6 and 7, which no call leaves out."""
+    if not started:
+        door = hiding_known(door, tool, parts)
     step("normalise")
     result = _finished(normalise(result, tool, door), call, begun)
     step("record")
@@ -155,7 +158,7 @@ async def prepare(
         await parts.require(tool, door.waiter)
     if allowance.permissions.secrets:
         allowance = await parts.reveal(tool, allowance, door.waiter)
-        door = replace(door, redactor=redactor_of(door, allowance))
+        door = hiding(door, allowance.secrets.values())
     return allowance, door
 
 

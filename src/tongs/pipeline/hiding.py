@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tongs.core.call import ToolCall
-from tongs.core.execution import Redacting
-from tongs.core.parts import Allowance, Door
+from tongs.core.parts import Door, Parts
 from tongs.core.record import replace
+from tongs.core.tool import Tool
 
 
-def redactor_of(door: Door, allowance: Allowance) -> Redacting | None:
-    """For what the call was given now and what the calls around it were; None for nothing."""
-    values = tuple(allowance.secrets.values())
+def hiding(door: Door, values: Iterable[str]) -> Door:
+    """The door where these are hidden, and what the calls around this one were given."""
+    values = tuple(values)
     if not values:
-        return door.redactor
+        return door
     if door.redactor is not None:
-        return door.redactor.also(values)
+        return replace(door, redactor=door.redactor.also(values))
     from tongs.redaction import Redactor  # noqa: PLC0415 - a call without secrets pays nothing
 
-    return Redactor(values)
+    return replace(door, redactor=Redactor(values))
+
+
+def hiding_known(door: Door, tool: Tool | None, parts: Parts) -> Door:
+    """For a call that never ran. It was given no secret, but its arguments may hold one."""
+    return door if tool is None else hiding(door, parts.known(tool))
 
 
 def redact(door: Door) -> Callable[[str], str]:

@@ -99,13 +99,15 @@ class CommandPattern:
         if not (plain and quiet) or any(_UNKNOWN in word for word in words):
             return False
         if self.regex is not None:
-            return self.regex.fullmatch(" ".join(words)) is not None
-        if words[: len(mine)] != mine:
+            if self.regex.fullmatch(" ".join(words)) is None:
+                return False
+        elif words[: len(mine)] != mine:
             return False
         if invocation.program == "git":
             from tongs.policy.git_words import is_plain  # noqa: PLC0415 - only for git
 
-            return is_plain(words[1:], len(mine) - 1)
+            # An expression names no word for sure, so none of them counts as named.
+            return is_plain(words[1:], max(len(mine) - 1, 0))
         return True
 
     def _by_regex(self, words: Sequence[str]) -> Match:

@@ -12,7 +12,7 @@ from tongs.core.errors import Problem
 from tongs.core.record import dataclass, replace
 from tongs.core.tool import Tool
 from tongs.policy.command_pattern import Match
-from tongs.policy.conditions import Found, When, compile_when
+from tongs.policy.conditions import Found, Limit, When, compile_when
 from tongs.policy.looking import Look, here
 
 _DECISIONS = {decision.name.lower(): decision for decision in Decision}
@@ -36,6 +36,8 @@ class ConfiguredRule:
     match: tuple[Any, ...] = ()
     not_match: tuple[Any, ...] = ()
     written: Mapping[str, Any] | None = None
+    # What else there is to say about it.
+    note: str = ""
 
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         if self.until is not None and time.time() >= self.until:
@@ -63,9 +65,29 @@ class ConfiguredRule:
 
 
 def compile_rule(
-    data: Mapping[str, Any], source: str = "", look: Look | None = None
+    data: Mapping[str, Any],
+    source: str = "",
+    look: Look | None = None,
+    *,
+    trusted: bool = True,
 ) -> ConfiguredRule:
     """A rule from its written form; raises ValueError with a text for the author."""
+    if not trusted:
+        return _careful(data, source, look)
+    return _compiled(data, source, look)
+
+
+def _careful(data: Mapping[str, Any], source: str, look: Look | None) -> ConfiguredRule:
+    from tongs.policy.slow_patterns import careful  # noqa: PLC0415 - untrusted projects only
+
+    found = careful(data)
+    rule = _compiled(found.data, source, look, found.limit)
+    return replace(rule, note=found.note) if found.note else rule
+
+
+def _compiled(
+    data: Mapping[str, Any], source: str, look: Look | None, limit: Limit | None = None
+) -> ConfiguredRule:
     unknown = data.keys() - _KEYS
     if unknown:
         raise ValueError(f"`{min(unknown)}` is not known; there are {', '.join(_KEYS)}")
@@ -75,7 +97,7 @@ def compile_rule(
     when = data.get("when")
     if not isinstance(when, Mapping):
         raise ValueError("`when` must say which calls it is about")
-    compiled = compile_when(when)
+    compiled = compile_when(when, limit)
     until = str(data.get("until", ""))
     return ConfiguredRule(
         name=str(data.get("name") or source or "rule"),
@@ -181,16 +203,16 @@ class RulesOfConfigs:
         verdicts = [
             verdict
             for source, written in (*own, *call.caller.bound.rules)
-            if (verdict := self._compiled(source, written).check(call, tool))
+            if (verdict := self._rule(source, written, tool).check(call, tool))
         ]
         strictest = max(verdicts, key=lambda verdict: verdict.decision, default=None)
         if strictest is None or strictest.decision is not Decision.ASK:
             return strictest
         return one_question([said for said in verdicts if said.decision is Decision.ASK])
 
-    def _compiled(self, source: str, written: Mapping[str, Any]) -> ConfiguredRule:
+    def _rule(self, source: str, written: Mapping[str, Any], tool: Tool) -> ConfiguredRule:
         try:
-            return compile_rule(written, source, self.look)
+            return compile_rule(written, source, self.look, trusted=tool.trust.holds)
         except ValueError as error:
             from tongs.core.errors import ErrorCode, ToolError  # noqa: PLC0415 - errors only
 

@@ -26,7 +26,7 @@ class RuleIndex:
 
     def __init__(self, rules: Iterable[Any]) -> None:
         self._always: list[tuple[int, Any]] = []
-        self._without_command: list[Any] = []
+        self._without_command: list[tuple[int, Any]] = []
         self._by_tool: dict[str, list[tuple[int, Any]]] = {}
         self._by_program: dict[str, list[tuple[int, Any]]] = {}
         # By identity, holding the tool so that the identity cannot be given to another one.
@@ -53,26 +53,31 @@ class RuleIndex:
         if getattr(rule, "only_commands", False):
             self._look = rule.look
         else:
-            self._without_command.append(rule)
+            self._without_command.append(entry)
 
     def about(self, call: ToolCall, tool: Tool) -> Sequence[Asked]:
         """The rules to ask, in their order, each with its verdict where that is known."""
         lines = () if self._look is None else self._look(call, tool).lines
-        if not lines and not self._by_tool:
+        if not lines:
             known = self._about_tool.get(id(tool))
             if known is None:
                 if len(self._about_tool) >= _MOST_KEPT:
                     self._about_tool.clear()
-                known = (tool, _asked(self._without_command, call, tool))
+                rules = self._with_those_of(tool, self._without_command)
+                known = (tool, _asked(rules, call, tool))
                 self._about_tool[id(tool)] = known
             return known[1]
-        found = dict(self._always)
+        programs = self._about_programs(call, tool) if self._by_program else ()
+        rules = self._with_those_of(tool, (*self._always, *programs))
+        return [(rule, None) for rule in rules]
+
+    def _with_those_of(self, tool: Tool, entries: Iterable[tuple[int, Any]]) -> list[Any]:
+        """Rules that name no tool and those that name this one, in their order."""
+        found = dict(entries)
         if not tool.private:
             for name in (tool.name, tool.qualified_name):
                 found.update(self._by_tool.get(name, ()))
-        if lines and self._by_program:
-            found.update(self._about_programs(call, tool))
-        return [(found[number], None) for number in sorted(found)]
+        return [found[number] for number in sorted(found)]
 
     def _about_programs(self, call: ToolCall, tool: Tool) -> Iterator[tuple[int, Any]]:
         case = self._look(call, tool)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # Everything that a default rule could be about. An author's own text without any of these needs no
 # reading; a caller's is always read, since it may be disguised.
-_WORTH_READING = re.compile(
+# `re` compiles it when it is first needed, and keeps it: it is large, and a listing asks no rule.
+_WORTH_READING = (
     r"\brm\b|\bg?rm\b|\bsrm\b|rimraf|\bdd\b|mkfs|mke2fs|mkswap|wipefs|blkdiscard|shred|\bfind\b|\bfd\b"
     r"|rsync|git|passwd|shadow|sudoers|\.ssh|id_[rde]|\.aws|\.gnupg|\.env|netrc|pgpass|credential"
     r"|\.kube|\.docker|gcloud|pypirc|npmrc|hosts\.yml|environ|shutdown|reboot|halt|poweroff|init"
@@ -75,7 +76,7 @@ class Case:
         """Whether a default rule could have anything to say about a line."""
         line = self.lines[number]
         return line.given or bool(
-            _WORTH_READING.search(line.text or " ".join(line.argv)) or line.stdin
+            re.search(_WORTH_READING, line.text or " ".join(line.argv)) or line.stdin
         )
 
     def _given(self) -> Sequence[CommandLine]:

@@ -1,19 +1,20 @@
-"""Whether a call is one of those that a remembered decision speaks of.
+"""`when` of a remembered decision: what Tongs writes, and what a person may write in its place.
 
-`when` is written as in a rule of the config: `tool`, `tag`, `arguments` (exactly these) and
-`argument: {NAME: {equals | path | host}}`.
+It is the `when` of a rule with few of its keys: `tool`, `tag`, `arguments` (exactly these) and
+`argument: {NAME: {equals | path | host}}`. Names and paths in it are those of one call, so no
+character of them is a wildcard but `/**` at the end of a path.
 """
 
 from __future__ import annotations
 
 import json
-import os.path
+import re
 from collections.abc import Mapping
 
-from tongs.core.annotations import Any
-from tongs.core.call import ToolCall
-from tongs.core.permissions import covered
-from tongs.core.tool import Tool
+from tongs.core.annotations import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tongs.policy.conditions import When
 
 _KEYS = {"tool", "tag", "arguments", "argument"}
 _TESTS = {"equals", "path", "host"}
@@ -30,36 +31,51 @@ def problem_of(when: Any) -> str:
         return "`tool` and `tag` must be names"
     if not all(isinstance(when.get(key, {}), Mapping) for key in ("arguments", "argument")):
         return "`arguments` and `argument` must be mappings"
+    if when.get("argument") == {}:
+        return "`argument` must name one"
     for name, test in when.get("argument", {}).items():
         if not isinstance(test, Mapping) or len(test) != 1 or not test.keys() <= _TESTS:
             return f"`{name}` needs one of {', '.join(sorted(_TESTS))}"
-        listed = test.get("path", test.get("host", []))
-        if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
+        listed = test.get("path", test.get("host", [""]))
+        texts = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
+        if not texts or not listed:
             return f"`{name}` needs a list of texts"
     return ""
 
 
-def matches(when: Mapping[str, Any], call: ToolCall, tool: Tool, base: str) -> bool:
-    """Whether everything it names is so; relative paths in arguments start at `base`."""
-    if "tool" in when and (tool.private or when["tool"] not in (tool.name, tool.qualified_name)):
-        return False
-    if "tag" in when and when["tag"] not in tool.tags:
-        return False
-    if "arguments" in when and not same(when["arguments"], dict(call.arguments)):
-        return False
-    return all(
-        name in call.arguments and _fits(test, call.arguments[name], base)
-        for name, test in when.get("argument", {}).items()
-    )
+def compiled(when: Mapping[str, Any]) -> When:
+    """As the `when` of a rule, which means the same."""
+    from tongs.policy.conditions import compile_when  # noqa: PLC0415 - only to match a call
+
+    rule: dict[str, Any] = {key: _escaped(when[key]) for key in ("tool", "tag") if key in when}
+    if "arguments" in when:
+        rule["arguments"] = when["arguments"]
+    if "argument" in when:
+        rule["argument"] = {
+            _pointer(name): {**test, "path": [_glob(entry) for entry in test["path"]]}
+            if "path" in test
+            else test
+            for name, test in when["argument"].items()
+        }
+    return compile_when(rule)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"[*?[]", r"[\g<0>]", text)
+
+
+def _glob(path: str) -> str:
+    below = BELOW if path.endswith(BELOW) else ""
+    return _escaped(path.removesuffix(below)) + below
+
+
+def _pointer(name: str) -> str:
+    """A name that begins like a JSON pointer is written as one."""
+    return "/" + name.replace("~", "~0").replace("/", "~1") if name.startswith("/") else name
 
 
 def speaks_of_arguments(when: Mapping[str, Any]) -> bool:
     return "arguments" in when or "argument" in when
-
-
-def same(left: Any, right: Any) -> bool:
-    """Equal as JSON: 1 is not true, and the order of keys does not matter."""
-    return _canonical(left) == _canonical(right)
 
 
 def in_words(when: Mapping[str, Any]) -> str:
@@ -72,59 +88,6 @@ def in_words(when: Mapping[str, Any]) -> str:
         return f"{name} with exactly {given or 'no arguments'}"
     tests = [_in_words(key, test) for key, test in when.get("argument", {}).items()]
     return f"{name} where {' and '.join(tests)}" if tests else name
-
-
-def host_of(value: Any) -> str:
-    """The host of an address such as https://example.org/x, in small letters; else empty."""
-    if not isinstance(value, str) or not value.isascii() or not value.isprintable():
-        return ""
-    scheme, mark, rest = value.partition("://")
-    if not mark or scheme.lower() not in ("http", "https", "ftp", "ws", "wss"):
-        return ""
-    # Programs disagree about what a backslash ends, and about what stands before an `@`.
-    authority = rest.split("/")[0].split("?")[0].split("#")[0]
-    if "\\" in authority or "@" in authority or " " in value:
-        return ""
-    host = authority.rpartition("]")[0] + "]" if authority.startswith("[") else authority
-    return host.partition(":")[0].rstrip(".").lower() if "[" not in host else host.lower()
-
-
-def is_pathlike(value: Any) -> bool:
-    """Whether a value can name a place; what some programs expand and others do not names none."""
-    return isinstance(value, str) and bool(value) and "\0" not in value and value[0] != "~"
-
-
-def located(value: str, base: str) -> str:
-    """The path that a value names, without its links resolved."""
-    return os.path.normpath("/" + os.path.join(base, value).lstrip("/"))
-
-
-def _fits(test: Mapping[str, Any], value: Any, base: str) -> bool:
-    if "equals" in test:
-        return same(test["equals"], value)
-    if "host" in test:
-        host = host_of(value)
-        return bool(host) and any(_is_host(host, entry) for entry in test["host"])
-    if not is_pathlike(value):
-        return False
-    # Where links lead counts: a link below a folder may point out of it.
-    real = os.path.realpath(os.path.join(base, value))
-    return any(_is_path(real, entry) for entry in test["path"])
-
-
-def _is_host(host: str, entry: str) -> bool:
-    wanted = entry.lower()
-    return host.endswith(wanted[1:]) if wanted.startswith("*.") else host == wanted
-
-
-def _is_path(real: str, entry: str) -> bool:
-    if entry.endswith(BELOW):
-        return covered(real, (os.path.realpath(entry.removesuffix(BELOW) or "/"),))
-    return real == os.path.realpath(entry)
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
 
 
 def _in_words(name: str, test: Mapping[str, Any]) -> str:

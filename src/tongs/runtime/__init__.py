@@ -22,7 +22,6 @@ from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool, ToolLike
 from tongs.output import kept
-from tongs.pipeline import at_stake, run
 from tongs.policy.rules import Rule, RuleEngine, default_rules
 from tongs.registry import Entry, ToolRegistry
 from tongs.runtime.approving import Approving
@@ -124,7 +123,7 @@ class Runtime:
         asking = Approving(places, settings, host, Documents(cache).data)
         wiring = Wiring(places, settings, host, registry, log, secrets)
         sandbox = wiring.sandbox(single_thread=single_thread)
-        own = rules_of(settings.rules, rules, wiring.look())
+        own = rules_of(settings.rules, rules, wiring.look)
         selected, stands = _selected(settings, auto_approve, auto_deny), wiring.stands(sandbox)
         engine = default_rules(*selected, asking.rules, later=own, stands=stands)
         wiring.ask(shapes, cache, sandbox, catalogue.trust_of)
@@ -316,10 +315,14 @@ class Runtime:
             return self._refuse_after_close(call)
         if "background" in call.arguments or call.background:
             return await self._jobs.run(call, self._parts, door)
+        from tongs.pipeline import run  # noqa: PLC0415 - a listing makes no call
+
         return await run(call, self._parts, door)
 
     async def run_tool(self, call: ToolCall, tool: Tool, door: Door) -> ToolResult:
         """A call of a tool that only its surface knows, by the path of every other."""
+        from tongs.pipeline import run  # noqa: PLC0415 - as above
+
         return await run(call, replace(self._parts, find=lambda _call, _scope: tool), door)
 
     def refuse(self, call: ToolCall, error: ToolError) -> ToolResult:
@@ -328,6 +331,8 @@ class Runtime:
 
         def find(asked: ToolCall, scope: Scope) -> Tool:
             raise error
+
+        from tongs.pipeline import run  # noqa: PLC0415 - as in `run`
 
         return drive(run(call, replace(self._parts, find=find), Door(BlockingWaiter())))
 
@@ -350,6 +355,8 @@ class Runtime:
             call = replace(call, arguments=self._parts.validate(tool, call.arguments))
             verdict = self._parts.decide(call, tool)
             if tool.origin.scope is Scope.BUILTIN and verdict.decision is not Decision.DENY:
+                from tongs.pipeline import at_stake  # noqa: PLC0415 - as in `run`
+
                 call = at_stake(call, tool, self._parts.allow(call, tool), self._parts)
                 verdict = self._parts.decide(call, tool)
             output = self._preview(call, tool) if preview else ""

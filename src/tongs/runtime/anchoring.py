@@ -77,7 +77,7 @@ def send(runtime: Runtime, anchor: Anchor) -> None:
     if settings.command:
         troubles.append(_commanded(settings, data))
     if settings.url:
-        troubles.append(_posted(settings, data))
+        troubles.append(_posted(settings, data, runtime.places.home))
     trouble = "; ".join(filter(None, troubles))
     folder = runtime.audit.chain.folder
     before = last_sent(folder)
@@ -109,12 +109,14 @@ def _commanded(settings: AuditSettings, data: bytes) -> str:
     return f"{program} {ended}" + (f": {words.strip()[-_LAST_WORDS:]}" if words.strip() else "")
 
 
-def _posted(settings: AuditSettings, data: bytes) -> str:
+def _posted(settings: AuditSettings, data: bytes, home: str) -> str:
     """Why it did not arrive, or nothing."""
     from tongs.runtime.posting import post  # noqa: PLC0415 - on no path of a call
+    from tongs.runtime.secrets import header_values  # noqa: PLC0415 - as above
 
     try:
-        status, _ = post(settings.url, settings.headers, data, _PATIENCE, lambda: False)
+        headers = header_values(settings.headers, host_environment(), home, "audit.anchor")
+        status, _ = post(settings.url, headers, data, _PATIENCE, lambda: False)
     except (ToolError, ValueError) as error:
         return f"{settings.url}: {error}"
     return "" if 200 <= status < 300 else f"{settings.url} answered {status}"

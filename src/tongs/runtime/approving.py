@@ -10,7 +10,7 @@ from tongs.config.places import Places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver, Question, Voice
-from tongs.core.execution import Waiter
+from tongs.core.execution import Place, Waiter
 from tongs.core.parts import Parts
 from tongs.core.record import replace
 from tongs.policy.rules import Rule
@@ -35,7 +35,8 @@ class Approving:
         self._settings = settings
         self._host = host
         self._store: ApprovalStore | None = None
-        self.memory = Remembering(places.state, places.cwd, places.root, parse)
+        here = Place(places.cwd, places.project, places.home, places.user_folder)
+        self.memory = Remembering(places.state, here, parse)
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tongs.approvers.terminal import Terminal, TerminalApprover
 
 _GRACE = 5.0
-_LARGEST_SECRET = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,32 +120,10 @@ class Asking:
 
     def _post(self, webhook: Webhook, body: bytes, settled: Settled) -> tuple[int, bytes]:
         from tongs.runtime.posting import post  # noqa: PLC0415 - loads the HTTP library
+        from tongs.runtime.secrets import header_values  # noqa: PLC0415 - only for this one
 
-        headers = {name: self._value(text) for name, text in webhook.headers.items()}
+        headers = header_values(webhook.headers, self.host, self.home, "approvals.webhook")
         return post(webhook.url, headers, body, self.settings.timeout, settled)
-
-    def _value(self, written: str) -> str:
-        """What a reference stands for; any other text stands for itself."""
-        kind, _, name = written.partition(":")
-        if kind == "env":
-            found = self.host.get(name)
-        elif kind == "file":
-            found = self._read(os.path.join(self.home, name.removeprefix("~/")))
-        else:
-            return written
-        if not found:
-            raise ToolError(
-                ErrorCode.SECRET_MISSING, f"{written} of approvals.webhook is not there"
-            )
-        return found
-
-    @staticmethod
-    def _read(path: str) -> str | None:
-        try:
-            with open(path, encoding="utf-8") as file:
-                return file.read(_LARGEST_SECRET).strip()
-        except (OSError, UnicodeError):
-            return None
 
 
 def _host(webhook: Webhook) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread  # the public module is one that a command line never needs
 import os
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tongs.builtin import Builtins
 from tongs.config.ownership import why_not_own
@@ -390,7 +390,8 @@ class Catalogue:
                 unread = str(Problem(folder, f"cannot be read: {error.strerror}"))
                 yield Entry(folder, scope=scope, family=family, path=folder, problems=(unread,))
             return
-        present = {path for path, _ in rows}
+        twins = _twins(path for path, _ in rows)
+        origins: dict[str, Origin] = {}
         local = scope is Scope.LOCAL
         trust_of = self._trust.states_in(folder) if local and rows else _by_place
         if local:
@@ -405,10 +406,12 @@ class Catalogue:
                 continue
             trust = trust_of(path, row.get("digest", ""))
             problem = distrust or (None if local else _not_own(path, row["shape"]))
-            if len(twins := _twins(path, present)) > 1:
-                files = " and ".join(os.path.basename(twin) for twin in sorted(twins))
+            if path in twins:
+                files = " and ".join(map(os.path.basename, twins[path]))
                 problem = f"{path}: {files} define the same tool; keep one"
-            origin = self._origin(scope, row["shape"], family)
+            shape = row["shape"]
+            if (origin := origins.get(shape)) is None:
+                origin = origins[shape] = self._origin(scope, shape, family)
             for entry in self._entries_of(path, row, origin, trust):
                 if name is None or entry.name == name:
                     yield replace(entry, problems=(*entry.problems, problem)) if problem else entry
@@ -440,12 +443,12 @@ class Catalogue:
 
     def _entries_of(
         self, path: str, row: dict[str, Any], origin: Origin, trust: Trust
-    ) -> Iterator[Entry]:
+    ) -> list[Entry]:
         if row.get("unknown") and trust.holds:
             # It was not asked before; now it may be.
             self._cache.forget(os.path.dirname(path), os.path.basename(path))
             row = self._row(path, origin)
-        yield from entries_of(path, row, origin, trust)
+        return entries_of(path, row, origin, trust)
 
 
 def _by_place(path: str, digest: str) -> Trust:
@@ -462,9 +465,11 @@ def _directory(entry: Entry) -> str:
     return os.path.dirname(entry.path) if entry.format == MANIFEST else entry.path
 
 
-def _twins(path: str, present: Collection[str]) -> list[str]:
-    """The file and those beside it that differ in their ending only."""
-    stem, ending = os.path.splitext(path)
-    if ending not in ENDINGS:
-        return []
-    return [stem + other for other in ENDINGS if stem + other in present]
+def _twins(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Files that differ from another in their ending only, each with all of those."""
+    by_stem: dict[str, list[str]] = {}
+    for path in paths:
+        if path.endswith(ENDINGS):
+            by_stem.setdefault(path.rpartition(".")[0], []).append(path)
+    several = [sorted(same) for same in by_stem.values() if len(same) > 1]
+    return {path: same for same in several for path in same}

@@ -266,28 +266,12 @@ def _problems(wanted: Any, source: str) -> list[Problem]:
     """What is wrong with settings that stand in no file yet, so they have no lines."""
     import json  # noqa: PLC0415 - only where something is set
 
+    from tongs.runtime.ruling import rule_problems  # noqa: PLC0415 - as above
     from tongs.schema.check_document import check_document  # noqa: PLC0415 - as above
 
     after = parse_config(json.dumps(wanted, ensure_ascii=False).encode(), source)
-    found = list(check_document(after, "config")) or _wrong_rules(after)
+    found = check_document(after, "config") or rule_problems(after, trusted=True)
     return [replace(problem, line=0) for problem in found]
-
-
-def _wrong_rules(document: Document) -> list[Problem]:
-    from tongs.config.settings import WrittenRule  # noqa: PLC0415 - as above
-    from tongs.policy.looking import here  # noqa: PLC0415 - as above
-    from tongs.runtime.ruling import compiled  # noqa: PLC0415 - as above
-
-    written = (document.data.get("security") or {}).get("rules") or ()
-    rules = [
-        WrittenRule(data, document, ("security", "rules", number))
-        for number, data in enumerate(written)
-    ]
-    try:
-        compiled(rules, here())
-    except DefinitionInvalid as invalid:
-        return list(invalid.problems)
-    return []
 
 
 def _readings(written: str) -> list[Any]:

@@ -10,7 +10,7 @@ import _thread  # the public module is one that a command line never needs
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING
@@ -43,14 +43,16 @@ class ChosenSandbox:
     def __init__(
         self,
         enforcement: str,
-        host: Host,
+        machine: Callable[[], Host],
         *,
         direct: bool,
         spool: SpoolOpener | None,
         state: str,
     ) -> None:
         self._enforcement = enforcement
-        self._host = host
+        # Looked at when something is to be started: a listing starts nothing.
+        self._machine = machine
+        self._known: Host | None = None
         self._direct = direct
         self._spool = spool
         self._state = state
@@ -64,7 +66,10 @@ class ChosenSandbox:
 
     @property
     def host(self) -> Host:
-        return self._host
+        with self._lock:
+            if self._known is None:
+                self._known = self._machine()
+            return self._known
 
     @property
     def parallel(self) -> bool:
@@ -73,7 +78,7 @@ class ChosenSandbox:
             return True
         from tongs.sandbox.compiled import program  # noqa: PLC0415 - where something is asked
 
-        return self._host.native and bool(program())
+        return self.host.native and bool(program())
 
     def open(self, policy: Policy, waiter: Waiter) -> Session:
         with self._lock:
@@ -130,7 +135,7 @@ class ChosenSandbox:
         if self._found is None or again:
             self._choices.clear()
             self._found = found_here(
-                self._state, direct=self._direct, native=self._host.native, again=again
+                self._state, direct=self._direct, native=self.host.native, again=again
             )
         return self._found
 
@@ -152,7 +157,7 @@ class ChosenSandbox:
         if key not in self._made:
             from tongs import sandbox  # noqa: PLC0415 - listing starts nothing
 
-            host = self._host
+            host = self.host
             if self._found is not None:
                 host = replace(host, scratch_view=self._found.scratch_view)
             made = sandbox.create(key, direct=self._direct, spool=self._spool, host=host)

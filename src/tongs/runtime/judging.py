@@ -17,7 +17,7 @@ from tongs.policy.looking import Look
 from tongs.policy.rules import AutoApprove, AutoDeny
 
 if TYPE_CHECKING:
-    from tongs.policy.configured import ExampleResult
+    from tongs.policy.configured import ConfiguredRule, ExampleResult
     from tongs.runtime import Runtime
 
 _PAIR = re.compile(r"[A-Za-z_/][\w./-]*=")
@@ -71,11 +71,23 @@ def _rows(rule: Any) -> Iterator[RuleRow]:
     elif isinstance(rule, DefaultRule):
         yield RuleRow(rule.name, rule.decision.name.lower(), rule.summary, rule.source)
     elif hasattr(rule, "when"):
-        note = f"until {rule.until_text}" if rule.until_text else ""
         about = rule.reason or _flow(rule.written["when"])
+        note = ", ".join(_notes(rule))
         yield RuleRow(rule.name, rule.decision.name.lower(), about, rule.source, note)
     elif hasattr(rule, "forbidden_patterns"):
         yield RuleRow(rule.name, "deny", ", ".join(rule.forbidden_patterns), "program")
+
+
+def _notes(rule: ConfiguredRule) -> Iterator[str]:
+    from tongs.policy.configured import examples  # noqa: PLC0415 - lists only
+
+    if rule.until_text:
+        yield f"until {rule.until_text}"
+    if rule.note:
+        yield rule.note
+    # Only in a file that nobody trusts: otherwise nothing would have been opened.
+    if wrong := sum(not result.held for result in examples(rule)):
+        yield f"{wrong} of its examples {'does' if wrong == 1 else 'do'} not hold"
 
 
 def _flow(when: Mapping[str, Any]) -> str:
@@ -162,7 +174,8 @@ def _source(rule: Any) -> str:
 
 
 def checked(runtime: Runtime) -> list[ExampleResult]:
-    """Every example of every rule; a rule whose examples fail stops a runtime from opening."""
+    """Every example of every rule. In a file that is trusted all of them hold: it would not have
+    been opened otherwise."""
     from tongs.policy.configured import ConfiguredRule, examples  # noqa: PLC0415 - `check` only
 
     return [

@@ -31,6 +31,7 @@ from tongs.formats.yaml_steps import Host
 from tongs.registry import Entry
 from tongs.runtime.bundle import bundle
 from tongs.runtime.catalogue import Catalogue
+from tongs.runtime.ruling import rule_problems
 from tongs.runtime.shapes import EXECUTABLE, MANIFEST, MANIFESTS, PYTHON
 from tongs.runtime.wiring import default_shell, platform
 from tongs.schema.check_document import check_document
@@ -210,9 +211,11 @@ def look_at_config(entry: Entry, data: bytes | None = None) -> Found:
     if entry.format == NAMED:
         problems = list(problems_of(document))
     else:
-        problems = check_document(document, SCHEMAS[entry.format])
+        problems = list(check_document(document, SCHEMAS[entry.format]))
     if entry.format == SERVER and not is_name(entry.name):
         problems.append(_bad_server_name(path, entry.name))
+    if not problems and entry.format != SERVER:
+        problems = list(rule_problems(document, trusted=False))
     return Found(entry, named(problems, _FIXES[entry.format]), document)
 
 

@@ -12,16 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Span
-from tongs.core.call import ToolCall
+from tongs.core.call import CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import DefinitionInvalid, ErrorCode, ToolError
-from tongs.core.permissions import Permissions, covered
+from tongs.core.execution import Place
+from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.tool import Origin, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tongs.policy.conditions import When
+    from tongs.policy.looking import Case, Look
     from tongs.store.remembered import Remembered, RememberedStore
 
 _FILE = "approvals.yml"
@@ -32,13 +35,14 @@ _RECENT = 0.05
 class Remembering:
     """The Memory of a runtime, and one of its rules."""
 
-    def __init__(self, state: str, cwd: str, root: str, parse: Callable[[bytes, str], Any]) -> None:
+    def __init__(self, state: str, place: Place, parse: Callable[[bytes, str], Any]) -> None:
         self._state = state
         self._path = os.path.join(state, _FILE)
-        self._root = root
-        # Where a relative path in an argument starts.
-        self._base = cwd if covered(cwd, (root,)) else root
+        self._place = place
         self._parse = parse
+        self._look: Look | None = None
+        # By id, each with what it was made from: a person may edit the file.
+        self._compiled: dict[str, tuple[Mapping[str, Any], When]] = {}
         self._session: list[Remembered] = []
         self._opened: RememberedStore | None = None
         self._look_again = 0.0
@@ -56,13 +60,18 @@ class Remembering:
         """The rule: what the person never wants is denied, whoever asks for it."""
         if self._nothing_decided():
             return None
-        project = tool.origin.project or self._root
-        for entry in self._matching("never", call, tool, project):
+        project = tool.origin.project or self._place.root
+        found = list(self._matching("never", call, tool, project))
+        for entry, sure in sorted(found, key=lambda one: not one[1]):
+            if not sure and (call.caller.kind is CallerKind.PERSON or call.caller.agreed):
+                # Whoever typed the call has answered.
+                continue
             words = f" ({entry.reason})" if entry.reason else ""
+            what = "it" if sure else "what this could be"
             return Verdict(
-                Decision.DENY,
+                Decision.DENY if sure else Decision.ASK,
                 f"remembered {entry.id}",
-                f"you decided on {entry.at[:10]} never to allow it{words}",
+                f"you decided on {entry.at[:10]} never to allow {what}{words}",
                 hint=f"to take that back: tongs approvals revoke {entry.id}",
             )
         return None
@@ -74,7 +83,7 @@ class Remembering:
 
         call, tool = _as_call(request)
         caller, answers = _caller(request), dict.fromkeys(request.rules, "")
-        for entry in self._matching("always", call, tool, request.project):
+        for entry, _ in self._matching("always", call, tool, request.project):
             if not request.whole and speaks_of_arguments(entry.when):
                 continue
             open_still = answers.get(entry.answers) == "" and entry.caller == caller
@@ -145,18 +154,35 @@ class Remembering:
 
     def _matching(
         self, decision: str, call: ToolCall, tool: Tool, project: str
-    ) -> Iterator[Remembered]:
-        from tongs.policy.when import matches  # noqa: PLC0415 - only with something to match
+    ) -> Iterator[tuple[Remembered, bool]]:
+        """Each with whether it is sure; an answer has to be."""
+        from tongs.policy.command_pattern import Match  # noqa: PLC0415 - only with something to match
         from tongs.store.remembered import moment  # noqa: PLC0415 - as above
 
-        now = moment()
+        now, case = moment(), self._case(call, tool)
         for entry in (*self._session, *self.store.entries()):
             if entry.decision != decision or entry.is_over(now):
                 continue
             if entry.span is Span.PROJECT and entry.project != project:
                 continue
-            if matches(entry.when, call, tool, self._base):
-                yield entry
+            found = self._when(entry).look(case, every=decision == "always").match
+            if found is not Match.NO:
+                yield entry, found is Match.YES
+
+    def _case(self, call: ToolCall, tool: Tool) -> Case:
+        if self._look is None:
+            from tongs.policy.looking import Look  # noqa: PLC0415 - as above
+
+            self._look = Look(self._place)
+        return self._look(call, tool)
+
+    def _when(self, entry: Remembered) -> When:
+        known = self._compiled.get(entry.id)
+        if known is None or known[0] != entry.when:
+            from tongs.policy.when import compiled  # noqa: PLC0415 - as above
+
+            known = self._compiled[entry.id] = (entry.when, compiled(entry.when))
+        return known[1]
 
 
 def _as_call(request: ApprovalRequest) -> tuple[ToolCall, Tool]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tongs.core.annotations import Any
 from tongs.core.tool import Level, Origin, Tool, Trust
 from tongs.policy.permissions import NETWORK_TAGS
 from tongs.registry import Entry
+
+_RUN = Level.RUN.value
 
 
 def row_of(tool: Tool) -> dict[str, Any]:
@@ -42,26 +44,33 @@ def row_beside(tool: Tool) -> dict[str, list[str]]:
     return {"also": _outside(tool), "parts": parts}
 
 
-def entries_of(path: str, row: Mapping[str, Any], origin: Origin, trust: Trust) -> Iterator[Entry]:
+def entries_of(path: str, row: Mapping[str, Any], origin: Origin, trust: Trust) -> list[Entry]:
     """The entry of a row, or those of the tools in one file."""
-    for each in row.get("members") or (row,):
-        yield Entry(
-            name=each["name"],
-            description=each.get("description", ""),
-            scope=origin.scope,
-            format=origin.format,
-            family=origin.family,
-            path=path,
-            tags=tuple(each.get("tags", ())),
-            platforms=tuple(each.get("platforms", ())),
-            level=each.get("level", Level.RUN.value),
-            network=each.get("network", False),
-            parameters=tuple(each.get("parameters", ())),
-            digest=each.get("digest", ""),
-            trust=trust,
-            problems=tuple(each.get("problems", ())),
-            member=each.get("member", ""),
-        )
+    return [_entry(path, each, origin, trust) for each in row.get("members") or (row,)]
+
+
+def _entry(path: str, row: Mapping[str, Any], origin: Origin, trust: Trust) -> Entry:
+    # By position: a listing makes a thousand of them.
+    get = row.get
+    return Entry(
+        row["name"],
+        get("description", ""),
+        origin.scope,
+        origin.format,
+        origin.family,
+        path,
+        tuple(get("tags", ())),
+        tuple(get("platforms", ())),
+        get("level", _RUN),
+        get("network", False),
+        tuple(get("parameters", ())),
+        get("digest", ""),
+        trust,
+        tuple(get("problems", ())),
+        False,
+        False,
+        get("member", ""),
+    )
 
 
 def shown(tool: Tool) -> Entry:

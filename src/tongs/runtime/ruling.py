@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tongs.config.settings import WrittenRule
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.call import ToolCall
 from tongs.core.decision import Verdict
-from tongs.core.errors import DefinitionInvalid, Problem
+from tongs.core.errors import DefinitionInvalid, Problem, Severity
+from tongs.core.record import replace
 from tongs.core.tool import Tool
-from tongs.policy.looking import Look
+from tongs.schema.document import Document
 
 if TYPE_CHECKING:
     from tongs.policy.configured import ConfiguredRule
     from tongs.policy.hazards import DefaultRule
+    from tongs.policy.looking import Look
+
+_SCHEMA = "`tongs schema config` shows what a rule can say"
+_EXAMPLE = "mend the rule or the example; `tongs rules explain COMMAND` tells what a rule sees"
+_FASTER = "repeat no group that itself repeats or chooses: `(a+)+` is `a+`, `(a|b)*` is `[ab]*`"
 
 
 def rules_of(
-    written: Sequence[WrittenRule], of_program: Iterable[Any], look: Look
+    written: Sequence[WrittenRule], of_program: Iterable[Any], looking: Callable[[], Look]
 ) -> Callable[[], list[Any]]:
-    """All of them, made when they are first asked.
+    """All of them, made when they are first asked; `looking` always gives the same.
 
     DefinitionInvalid at once if one cannot be used, or does not do what it says.
     """
@@ -29,8 +35,8 @@ def rules_of(
     if written or given:
         from tongs.policy.configured import bound  # noqa: PLC0415 - most people have no rules
 
-        configured = [*compiled(written, look), *bound(given, look)]
-    return lambda: [*_defaults(written, look), OfConfigs(look), *configured]
+        configured = [*compiled(written, looking()), *bound(given, looking())]
+    return lambda: [*_defaults(written, looking()), OfConfigs(looking()), *configured]
 
 
 class OfConfigs:
@@ -56,26 +62,53 @@ def _defaults(written: Sequence[WrittenRule], look: Look) -> list[DefaultRule]:
 
 
 def compiled(written: Iterable[WrittenRule], look: Look) -> list[ConfiguredRule]:
-    from tongs.policy.configured import compile_rule, wrong_examples  # noqa: PLC0415 - as above
-    from tongs.policy.slow_patterns import without_slow  # noqa: PLC0415 - as above
+    from tongs.policy.configured import compile_rule  # noqa: PLC0415 - as above
 
     problems: list[Problem] = []
     rules: list[ConfiguredRule] = []
     for one in written:
         try:
-            data = one.data if one.trusted else without_slow(one.data)
-            rule = compile_rule(data, one.source, look)
+            rule = compile_rule(one.data, one.source, look, trusted=one.trusted)
         except ValueError as error:
-            problems.append(one.document.problem(one.path, str(error), rule="rule"))
+            problems.append(_unusable(one, error))
             continue
         rules.append(rule)
-        if not one.trusted:
-            # Nobody has agreed to run what it says, and it must not stop the tools of the person.
-            continue
-        problems += [
-            one.document.problem((*one.path, key, position), message, rule="rule-example")
-            for key, position, message in wrong_examples(rule)
-        ]
+        if one.trusted:
+            # Of another one nobody has agreed to run what it says, and it must not stop the tools
+            # of the person: `tongs rules` and `tongs lint` tell.
+            problems += _wrong_examples(one, rule)
     if problems:
         raise DefinitionInvalid(problems)
     return rules
+
+
+def rule_problems(document: Document, *, trusted: bool) -> Iterator[Problem]:
+    """What is wrong with the rules of a checked config."""
+    from tongs.policy.configured import compile_rule  # noqa: PLC0415 - as above
+    from tongs.policy.looking import here  # noqa: PLC0415 - as above
+
+    look = here()
+    for number, data in enumerate((document.data.get("security") or {}).get("rules") or ()):
+        one = WrittenRule(data, document, ("security", "rules", number), trusted)
+        try:
+            rule = compile_rule(data, one.source, look, trusted=trusted)
+        except ValueError as error:
+            yield _unusable(one, error)
+            continue
+        if rule.note:
+            message = f"the rule {rule.name} {rule.note}; in a file you trust it is tried"
+            found = document.problem(one.path, message, rule="slow-pattern", hint=_FASTER)
+            yield replace(found, severity=Severity.WARNING)
+        yield from _wrong_examples(one, rule)
+
+
+def _unusable(one: WrittenRule, error: ValueError) -> Problem:
+    return one.document.problem(one.path, str(error), rule="rule", hint=_SCHEMA)
+
+
+def _wrong_examples(one: WrittenRule, rule: ConfiguredRule) -> Iterator[Problem]:
+    from tongs.policy.configured import wrong_examples  # noqa: PLC0415 - as above
+
+    for key, position, message in wrong_examples(rule):
+        path = (*one.path, key, position)
+        yield one.document.problem(path, message, rule="rule-example", hint=_EXAMPLE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tongs.config.settings import Reference
 from tongs.core.annotations import Any
@@ -20,7 +20,9 @@ from tongs.store.files import read_whole
 # A key is shorter; who means a larger file means another file.
 _LARGEST = 64 * 1024
 _ENV = "env:"
-_KINDS = (_ENV, "file:", "keyring:")
+_FILE = "file:"
+_KEYRING = "keyring:"
+_KINDS = (_ENV, _FILE, _KEYRING)
 
 
 class Unusable(Exception):
@@ -109,6 +111,26 @@ class Secrets:
             )
         return found, tuple(secrets)
 
+    def known(self, names: Iterable[str]) -> list[str]:
+        """The values of these as far as they can be had at once and without asking anybody.
+
+        Neither from a keyring nor from the program: who makes calls that are denied must not have
+        a person unlock the one, nor the other count them.
+        """
+        found = [self._at_hand(name) for name in dict.fromkeys(names)]
+        return [value for value in found if value]
+
+    def _at_hand(self, name: str) -> str | None:
+        reference = self._references.get(name)
+        if reference is None:
+            return self._host.get(name) if self._given is None else None
+        if reference.text.startswith(_KEYRING):
+            return None
+        try:
+            return self._look_up(reference)
+        except Unusable:
+            return None
+
     def _values(self, permissions: Permissions, tool: str) -> dict[str, str]:
         found: dict[str, str] = {}
         missing: dict[str, Unusable | None] = {}
@@ -135,14 +157,7 @@ class Secrets:
         return self._host.get(name) if self._given is None else None
 
     def _look_up(self, reference: Reference) -> str | None:
-        """The value; None where there is none. Raises Unusable where it must not be used."""
-        kind, _, rest = reference.text.partition(":")
-        if kind == "env":
-            return self._host.get(rest)
-        if kind == "file":
-            return _from_file(self._home + rest[1:] if rest.startswith("~/") else rest)
-        service, _, name = rest.partition("/")
-        return _from_keyring(service, name)
+        return _look_up(reference.text, self._host, self._home)
 
     def _missing(self, tool: str, missing: Mapping[str, Unusable | None]) -> ToolError:
         plain = [name for name in missing if name not in self._references]
@@ -164,6 +179,44 @@ class Secrets:
             details=details,
             hint=hint or "put a value there, or change the reference",
         )
+
+
+def header_values(
+    headers: Mapping[str, str], host: Mapping[str, str], home: str, key: str
+) -> dict[str, str]:
+    """Headers with what their references stand for; any other text stands for itself.
+
+    Raises ToolError, which names the reference and never the value; `key` is the setting.
+    """
+    return {name: _header(text, host, home, key) for name, text in headers.items()}
+
+
+def _header(text: str, host: Mapping[str, str], home: str, key: str) -> str:
+    if not text.startswith(_KINDS):
+        return text
+    try:
+        value = _look_up(text, host, home)
+        if value and not value.isprintable():
+            raise Unusable("holds a line break or another control character")
+    except Unusable as unusable:
+        reason, hint = unusable.reason, unusable.hint
+    else:
+        if value:
+            return value
+        reason, hint = "is not there", "put a value there, or change the reference"
+    message = f"{text} of {key} {reason}"
+    raise ToolError(ErrorCode.SECRET_MISSING, message, hint=hint)
+
+
+def _look_up(reference: str, host: Mapping[str, str], home: str) -> str | None:
+    """The value; None where there is none. Raises Unusable where it must not be used."""
+    kind, _, rest = reference.partition(":")
+    if kind == "env":
+        return host.get(rest)
+    if kind == "file":
+        return _from_file(os.path.join(home, rest.removeprefix("~/")))
+    service, _, name = rest.partition("/")
+    return _from_keyring(service, name)
 
 
 def _from_file(path: str) -> str | None:

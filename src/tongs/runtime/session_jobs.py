@@ -9,7 +9,6 @@ from tongs.core.call import ToolCall
 from tongs.core.jobs import Job, unknown
 from tongs.core.parts import Door, Parts
 from tongs.core.result import ToolResult
-from tongs.pipeline import run
 
 if TYPE_CHECKING:
     from tongs.runtime.jobs import BackgroundJobs
@@ -38,6 +37,8 @@ class SessionJobs:
         if "background" in call.arguments:
             call = lifted(call, lambda: parts.find(call, door.scope))
         if not call.background:
+            from tongs.pipeline import run  # noqa: PLC0415 - a listing makes no call
+
             return await run(call, parts, door)
         if self._started is None:
             self._started = BackgroundJobs(threads=self._threads)

@@ -21,19 +21,18 @@ from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
 from tongs.executors import Executors
-from tongs.policy.looking import Look, commands_of
 from tongs.policy.permissions import effective
 from tongs.registry import ToolRegistry
 from tongs.runtime.enforcing import ChosenSandbox
 from tongs.runtime.secrets import Secrets
 from tongs.runtime.telemetry import watching
-from tongs.schema.check import validated
 from tongs.store.cache import DefinitionCache
 from tongs.store.log import Log
 
 if TYPE_CHECKING:
     from tongs.core.files import Files
     from tongs.core.servers import Servers
+    from tongs.policy.looking import Look
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
@@ -116,15 +115,20 @@ class Wiring:
         # By identity, holding the tool so that the identity cannot be given to another one.
         self._allowed: dict[int, tuple[Tool, Allowance]] = {}
         self._executors = Executors()
+        self._look: Look | None = None
 
     def look(self) -> Look:
         """How rules look at a call here: what its executor says that it would start."""
-        return Look(self.place, commands_of(self._executors, self._world))
+        if self._look is None:
+            from tongs.policy.looking import Look, commands_of  # noqa: PLC0415 - a listing asks none
+
+            self._look = Look(self.place, commands_of(self._executors, self._world))
+        return self._look
 
     def sandbox(self, *, single_thread: bool) -> ChosenSandbox:
         return ChosenSandbox(
             self._settings.enforcement,
-            self._machine(),
+            self._machine,
             direct=single_thread,
             spool=self._spool(),
             state=self._places.state,
@@ -171,6 +175,7 @@ class Wiring:
             require=self._requirer(sandbox),
             watch=watching(configured=self._settings.telemetry),
             reveal=self.reveal,
+            known=self.known,
             spool=self._spool(),
             servers=self.servers(sandbox),
         )
@@ -266,6 +271,8 @@ class Wiring:
         return tool
 
     def validate(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        from tongs.schema.check import validated  # noqa: PLC0415 - a listing makes no call
+
         try:
             checked: dict[str, Any] = validated(tool.input_schema, dict(arguments))
         except ToolError as error:
@@ -294,6 +301,20 @@ class Wiring:
         """With the values of the secrets, which are looked up for every call anew."""
         values = await self._secrets.reveal(allowance.permissions, tool.name, waiter)
         return replace(allowance, secrets=values)
+
+    def known(self, tool: Tool) -> Sequence[str]:
+        """For the record of a call that was stopped.
+
+        What nobody has accepted gets no word about any secret: it could name one to have guesses
+        at it confirmed.
+        """
+        if not tool.trust.holds:
+            return ()
+        grants = self._settings.tools.get("" if tool.private else tool.name)
+        wanted = (tool.permissions, None if grants is None else grants.permissions)
+        return self._secrets.known(
+            secret.name for one in wanted if one is not None for secret in one.secrets
+        )
 
     def _allowance(self, call: ToolCall, tool: Tool) -> Allowance:
         name = "" if tool.private else tool.name

@@ -32,7 +32,7 @@ _SCALARS = {str, int, float, bool, type(None)}
 # In this order: asking the abstract class is slow.
 _OBJECT = (dict, Mapping)
 # Older versions are read as 2020-12, as most of their authors mean them.
-_DIALECT = re.compile(r"https?://json-schema\.org/(?:draft[-/][\w-]+/)?schema#?\Z")
+_DIALECT = r"https?://json-schema\.org/(?:draft[-/][\w-]+/)?schema#?\Z"
 
 
 class SchemaInvalid(ValueError):
@@ -171,7 +171,7 @@ def _compile(schema: Any) -> Any:
 def _check_dialect(schema: Any) -> None:
     """Refuse a dialect of somebody's own: what its keywords mean stands in a document elsewhere."""
     dialect = schema.get("$schema") if isinstance(schema, dict) else None
-    if isinstance(dialect, str) and not _DIALECT.match(dialect):
+    if isinstance(dialect, str) and not re.match(_DIALECT, dialect):
         named = f"`$schema` may only name a version of JSON Schema itself: {dialect}"
         raise SchemaInvalid(named, ("$schema",))
 

@@ -10,11 +10,16 @@ from tongs.schema.document import Document, PathTuple
 from tongs.schema.files import load
 from tongs.schema.units import duration
 
+_SETTINGS = "`tongs schema config` shows every setting"
+
 
 def check_document(document: Document, schema_name: str) -> list[Problem]:
     """Everything the schema refuses in `document`, in the order of its lines."""
     found = violations(load(schema_name), document.data)
     problems = [_problem(document, violation) for violation in found]
+    if schema_name == "config":
+        # The other kinds of files are shown to their author by `tongs lint`.
+        problems = [replace(one, hint=one.hint or _SETTINGS) for one in problems]
     return sorted(problems, key=lambda problem: problem.line)
 
 

@@ -20,7 +20,7 @@ MEBIBYTE = 1024**2
 DAY = 24 * 3600.0
 
 _STREAMS = (STDOUT, STDERR)
-_HANDLE = re.compile(r"(?:[A-Za-z0-9_-]{1,40}\.)?[0-9a-f]{32}")
+_HANDLE = r"(?:[A-Za-z0-9_-]{1,40}\.)?[0-9a-f]{32}"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 # The bound of the whole spool is looked at again whenever a writer has added this much.
@@ -104,7 +104,7 @@ class Spool:
 
     def path(self, handle: str, stream: int) -> str:
         """The file of one stream. A handle is checked, since it comes back from models."""
-        if not _HANDLE.fullmatch(handle) or stream not in _STREAMS:
+        if not re.fullmatch(_HANDLE, handle) or stream not in _STREAMS:
             raise _unknown(handle)
         return os.path.join(self._folder, f"{handle}.{stream}")
 
@@ -116,7 +116,7 @@ class Spool:
         found: dict[str, _Entry] = {}
         for file in os.scandir(self._folder):
             handle, _, stream = file.name.rpartition(".")
-            if not _HANDLE.fullmatch(handle) or stream not in ("1", "2"):
+            if not re.fullmatch(_HANDLE, handle) or stream not in ("1", "2"):
                 continue
             try:
                 about = file.stat(follow_symlinks=False)

@@ -62,9 +62,7 @@ class TrustStore:
 
         def state_of(path: str, digest: str) -> Trust:
             below = path[len(folder) :].strip("/")
-            parts = below.split("/")
-            linked = (os.path.join(folder, *parts[: n + 1]) for n in range(len(parts)))
-            if any(map(os.path.islink, linked)):
+            if os.path.islink(path) or ("/" in below and _is_behind_a_link(folder, below)):
                 return self.state_of(path, digest)
             return self._judged(os.path.join(real, below), digest, entries)
 
@@ -76,7 +74,7 @@ class TrustStore:
             accepted = entries.get(real)
             seen = accepted is not None and accepted["digest"] == digest
             return Trust.ACCEPTED if seen else Trust.REVIEW
-        if any(_is_under(real, top, until) for top, until in self._working):
+        if self._working and any(_is_under(real, *one) for one in self._working):
             return Trust.DEV
         entry = entries.get(real)
         if entry is None:
@@ -191,6 +189,12 @@ class TrustStore:
             write_whole(self._file, json.dumps(entries, indent=1, sort_keys=True).encode())
         finally:
             os.close(lock)
+
+
+def _is_behind_a_link(folder: str, below: str) -> bool:
+    parts = below.split("/")
+    above = (os.path.join(folder, *parts[:n]) for n in range(1, len(parts)))
+    return any(map(os.path.islink, above))
 
 
 def _is_under(real: str, top: str, until: str) -> bool:

@@ -152,3 +152,21 @@ def test_the_shorter_time_and_the_stricter_word_win() -> None:
     assert (shorter(None, None), shorter(1.0, None), shorter(2.0, 1.0)) == (None, 1.0, 1.0)
     assert stricter("off", "best-effort") == "best-effort"
     assert stricter("strict", "off") == "strict"
+
+
+def test_what_is_beyond_a_ceiling_is_named_and_nothing_else() -> None:
+    wanted = Permissions(
+        network=("a.org", "b.org"),
+        read=("/a", "/b"),
+        write=("/w",),
+        secrets=(Secret("K"), Secret("L")),
+        scratch=("/s",),
+    )
+    ceiling = Permissions(("a.org",), ("/a", "/s"), (), (Secret("K"),))
+
+    assert wanted.beyond(ceiling) == Permissions(
+        network=("b.org",), read=("/b",), write=("/w",), secrets=(Secret("L"),)
+    )
+    assert wanted.beyond(wanted) == Permissions()
+    assert Permissions(network=True).beyond(ceiling) == Permissions(network=True)
+    assert Permissions(network=True).beyond(Permissions(network=True)) == Permissions()

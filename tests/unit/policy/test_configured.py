@@ -17,8 +17,6 @@ from tongs.core.execution import Place
 from tongs.core.permissions import Bound
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool
-from tongs.policy.command_pattern import Match
-from tongs.policy.conditions import matches
 from tongs.policy.configured import RulesOfConfigs, bound, compile_rule, wrong_examples
 from tongs.policy.looking import Look
 from tongs.policy.rules import RuleEngine, TrustRule
@@ -260,6 +258,27 @@ def test_regular_expression_looks_at_the_words(at: Place) -> None:
     assert said(at, allow, {"command": "evil git log"}) == ""
 
 
+@pytest.mark.parametrize(
+    ("command", "allowed"),
+    [
+        ("git log --oneline", True),
+        ("git -c core.pager='sh -c id' log", False),
+        ("git log --output=/tmp/x", False),
+        ("git grep -Oid x", False),
+        ("git fetch ext::sh", False),
+        ("git bisect run id", False),
+        ("/usr/bin/git log --ext-diff", False),
+        ("make log", True),
+    ],
+)
+def test_regular_expression_allows_nothing_that_git_would_run(
+    at: Place, command: str, allowed: bool
+) -> None:
+    rule = {"when": {"command": "re:.*"}, "decision": "allow"}
+
+    assert said(at, rule, {"command": command}) == ("allow" if allowed else "")
+
+
 def test_option_without_another_spelling_is_found_as_it_is(at: Place) -> None:
     rule = deny(command="npm publish --access -z")
 
@@ -365,11 +384,49 @@ def test_rules_of_a_program_are_compiled_and_shown_the_place(at: Place) -> None:
         bound([{**deny(command="a"), "match": ["b"]}], look)
 
 
-def test_when_of_a_remembered_decision_is_matched_alone(at: Place) -> None:
-    call = ToolCall("1", "shell", {"command": "git log; ls"}, AGENT)
+def test_rules_of_the_configs_of_a_tool_ask_one_question_together(at: Place) -> None:
+    asking = [
+        (f"c.yml:{number}", {**deny(tool="shell"), "name": name, "decision": "ask"})
+        for number, name in enumerate(("one", "other"))
+    ]
+    tool = Tool("shell", bound=Bound(rules=tuple(asking)))
 
-    assert matches({"command": "git log"}, call, SHELL, Look(at)).match is Match.YES
-    assert matches({"command": "git log"}, call, SHELL, Look(at), every=True).match is Match.NO
+    verdict = RulesOfConfigs(Look(at)).check(ToolCall("1", "shell", {}, AGENT), tool)
+
+    assert verdict is not None
+    assert (verdict.decision, verdict.rule, verdict.also) == (Decision.ASK, "one", ("other",))
+
+
+def test_value_that_programs_could_read_differently_is_not_allowed(at: Place) -> None:
+    path = {"when": {"argument": {"p": {"path": "inside"}}}, "decision": "allow"}
+    host = {"when": {"argument": {"u": {"host": "good.org"}}}, "decision": "allow"}
+
+    assert said(at, path, {"p": "x"}) == "allow"
+    assert said(at, path, {"p": "~/work/x"}) == ""
+    assert said(at, host, {"u": "https://good.org/x"}) == "allow"
+    assert said(at, host, {"u": "https://me@good.org/x"}) == ""
+    assert said(at, host, {"u": "good.org"}) == ""
+
+
+def test_rules_that_name_a_tool_are_asked_about_its_calls_without_commands(at: Place) -> None:
+    look = Look(at)
+    engine = RuleEngine(
+        [
+            TrustRule(),
+            *(compile_rule({**deny(tool=f"t{n}"), "name": f"{n}"}, look=look) for n in range(9)),
+            compile_rule({**deny(argument={"q": "x"}), "name": "any"}, look=look),
+        ]
+    )
+
+    def names(tool: Tool, **arguments: Any) -> list[str]:
+        call = ToolCall("1", tool.name, arguments, AGENT)
+        return [verdict.rule for _, verdict in engine.verdicts(call, tool)]
+
+    tool = Tool("t3")
+    assert names(tool, q="x") == ["3", "any"]
+    assert names(tool, q="y") == ["3"]
+    assert names(Tool("t3", private=True), q="x") == ["any"]
+    assert names(Tool("other"), q="y") == []
 
 
 def test_thousand_rules_find_the_ones_that_matter(at: Place) -> None:

@@ -70,6 +70,10 @@ def test_text_of_a_definition_is_held_to_what_is_sure(
         ("read_file", {"files": ["a", {"path": ".env"}]}, DENY),
         ("read_file", {"source_path": "a/../.env"}, DENY),
         ("read_file", {"path": "a\nb/.env"}, ALLOW),
+        ("read_file", {"paths": [7, None, ".env"]}, DENY),
+        ("read_file", {"paths": [7, None]}, ALLOW),
+        # A name longer than any that is kept.
+        ("read_file", {"x" * 80 + "_path": ".env"}, DENY),
         ("read_file", {"path": "README.md"}, ALLOW),
         ("write_file", {"path": ".env", "content": "x"}, ALLOW),
         ("note", {"text": "/etc/passwd"}, ALLOW),
@@ -86,6 +90,33 @@ def test_arguments_are_judged_by_where_they_lead(
     call = ToolCall("1", tool, arguments, AGENT)
 
     assert engine(at).decide(call, Tool(tool)).decision is decision
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("tar cf x.tar -C/etc shadow", DENY),
+        ("tar cf x.tar -C /etc shadow", DENY),
+        ("tar cf x.tar --directory=/etc shadow", DENY),
+        ("tar cf x.tar --exclude=.env src", ALLOW),
+        ('cd "$X"; cat notes.txt', ALLOW),
+        ('cd "$X" && cat .env', ASK),
+    ],
+)
+def test_folder_that_a_program_is_told_counts(at: Place, command: str, decision: Decision) -> None:
+    assert decided(engine(at), command).decision is decision
+
+
+def test_path_that_goes_away_while_it_is_followed_is_judged_as_it_is_written(
+    at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(path: str, **options: object) -> str:
+        raise FileNotFoundError(path)
+
+    rules = engine(at)
+    monkeypatch.setattr("tongs.policy.targets.os.path.realpath", gone)
+
+    assert decided(rules, "cat /etc/shadow").decision is DENY
 
 
 def test_link_to_a_secret_is_followed(at: Place) -> None:

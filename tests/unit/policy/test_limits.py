@@ -27,10 +27,10 @@ from tongs.core.decision import Decision
     ids=lambda command: command[:24],
 )
 def test_command_that_grows_is_asked_about(tmp_path: Path, command: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
 
     assert decided(engine(place(tmp_path)), command).decision is Decision.ASK
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(

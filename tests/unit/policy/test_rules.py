@@ -177,6 +177,48 @@ def test_built_in_tool_asks_only_where_it_says_so_or_replaces_something() -> Non
     assert decide(plain, AGENT, deny=("tool:write",)) is Decision.DENY
 
 
+def test_built_in_tool_asks_where_its_walls_do_not_stand() -> None:
+    origin = Origin(scope=Scope.BUILTIN, format="builtin")
+    call = ToolCall(caller=AGENT)
+
+    def decided(automatic: bool, stands: bool) -> Decision:
+        engine = default_rules((), (), stands=lambda call, tool: stands)
+        return engine.decide(call, replace(WRITE, origin=origin, automatic=automatic)).decision
+
+    assert decided(automatic=True, stands=True) is Decision.ALLOW
+    assert decided(automatic=True, stands=False) is Decision.ASK
+    assert decided(automatic=False, stands=True) is Decision.ASK
+
+
+def test_tool_that_an_agent_made_waits_for_a_person() -> None:
+    tool = replace(READ, trust=Trust.REVIEW, creator="claude")
+
+    verdict = default_rules(("*",), ()).decide(ToolCall(caller=AGENT), tool)
+
+    assert (verdict.decision, verdict.rule, verdict.code) == (
+        Decision.DENY,
+        "review",
+        ErrorCode.UNTRUSTED,
+    )
+    assert verdict.reason == "claude created it, and no person has read /p/reader.yaml as it is"
+    assert verdict.hint == "a person can: tongs review reader"
+
+
+def test_rules_that_come_later_are_made_when_one_is_first_asked() -> None:
+    made: list[str] = []
+
+    def later() -> list[AutoApprove]:
+        made.append("now")
+        return [AutoApprove(selectors(["reader"]))]
+
+    engine = RuleEngine((), later)
+
+    assert made == []
+    assert engine.decide(ToolCall(caller=AGENT), READ).decision is Decision.ALLOW
+    assert len(list(engine)) == 1
+    assert made == ["now"]
+
+
 def test_built_in_tool_is_not_allowed_to_a_tool_that_claims_less() -> None:
     tool = replace(WRITE, origin=Origin(scope=Scope.BUILTIN, format="builtin"))
 

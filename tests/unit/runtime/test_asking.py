@@ -48,6 +48,7 @@ def test_nothing_configured_and_no_terminal_is_nobody(tmp_path: Path) -> None:
 def test_a_header_may_stand_in_the_environment_or_in_a_file(tmp_path: Path, web: Web) -> None:
     web.answer = lambda asked: Reply.of({"approved": True})
     (tmp_path / "token").write_text("from a file\n")
+    (tmp_path / "token").chmod(0o600)
     headers = {
         "A": "env:TOKEN",
         "B": "file:~/token",
@@ -70,6 +71,23 @@ def test_a_header_that_is_not_there_is_a_denial(tmp_path: Path, web: Web, value:
 
     assert not response.approved
     assert response.reason == f"{value} of approvals.webhook is not there"
+    assert web.asked == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "reason"),
+    [(0o644, "x", "others may read"), (0o600, "a\nb", "holds a line break or another control")],
+)
+def test_a_header_that_is_no_secret_is_a_denial(
+    tmp_path: Path, web: Web, mode: int, text: str, reason: str
+) -> None:
+    (tmp_path / "token").write_text(text)
+    (tmp_path / "token").chmod(mode)
+    webhook = Webhook(web.url, {"A": "file:~/token"})
+
+    response = answer(asking(tmp_path, Approvals(webhook=webhook)))
+
+    assert response.reason.startswith(f"file:~/token of approvals.webhook {reason}")
     assert web.asked == []
 
 

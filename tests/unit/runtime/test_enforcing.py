@@ -39,7 +39,7 @@ class Machine:
         self._made: list[ChosenSandbox] = []
 
     def sandbox(self, enforcement: str = "strict") -> ChosenSandbox:
-        made = ChosenSandbox(enforcement, Host(), direct=True, spool=None, state=str(self.state))
+        made = ChosenSandbox(enforcement, Host, direct=True, spool=None, state=str(self.state))
         self._made.append(made)
         return made
 

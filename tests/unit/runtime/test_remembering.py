@@ -13,6 +13,7 @@ from tongs.core.approval import ApprovalRequest, ApprovalResponse, Remember, Spa
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision
 from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.execution import Place
 from tongs.core.permissions import Permissions, Secret
 from tongs.core.tool import Origin, Tool
 from tongs.runtime.remembering import Remembering
@@ -36,9 +37,7 @@ CALL = ToolCall("1", "deploy", {"TARGET": "prod"})
 
 
 def memory(state: Path) -> Remembering:
-    return Remembering(
-        str(state), "/project", "/project", lambda data, path: parse(data, path).data
-    )
+    return Remembering(str(state), Place("/project"), lambda data, path: parse(data, path).data)
 
 
 def answer(
@@ -49,6 +48,25 @@ def answer(
 
 def recalled(remembering: Remembering, **changes: Any) -> bool:
     return remembering.recall(replace(REQUEST, **changes)) is not None
+
+
+def test_never_asks_about_what_it_could_mean(tmp_path: Path) -> None:
+    remembering = memory(tmp_path)
+    below = {"argument": {"TARGET": {"path": ["/x/**"]}}}
+    remembering.remember(REQUEST, answer(below, approved=False))
+    odd = replace(CALL, arguments={"TARGET": 7})
+
+    verdict = remembering.check(odd, TOOL)
+
+    assert verdict is not None
+    assert verdict.decision is Decision.ASK
+    assert "never to allow what this could be (why)" in verdict.reason
+    person = replace(odd, caller=Caller(CallerKind.PERSON, "ann"))
+    assert remembering.check(person, TOOL) is None
+    remembering.remember(REQUEST, answer({"tool": "deploy"}, approved=False))
+    denied = remembering.check(odd, TOOL)
+    assert denied is not None
+    assert denied.decision is Decision.DENY
 
 
 def test_nothing_is_recalled_before_something_is_remembered(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_projects_reference_counts_when_its_file_was_accepted(
     assert show.run("show").output == "SWORDFISH"
 
 
-def test_call_that_is_denied_looks_nothing_up(show: Project) -> None:
+def test_nobody_is_asked_for_the_secrets_of_a_call_that_is_denied(show: Project) -> None:
     refer(show, "file:/does/not/exist")
     asked: list[str] = []
     runtime = show.runtime(secrets=asked.append, auto_deny=["show"])

@@ -261,6 +261,7 @@ def test_a_source_that_says_it_is_utf_8_takes_values() -> None:
      "subprocess.run(\n  args='ls {A}',\n  shell=True,\n)",
      "subprocess.run(['sh', '-c', 'ls {A}'])",
      "os.execvp('bash', ['/bin/bash', '-lc', f'ls {A}'])", "cmd = f'ls {A}'\nos.system(cmd)",
+     "cmd = f'ls {A}'\nprint(other)\nos.system(cmd)",
      "if 1:\n  cmd: str = 'ls ' + {A}\n  subprocess.check_output(cmd, shell=True)",
      "asyncio.create_subprocess_shell('ls {A}')"],
 )  # fmt: skip

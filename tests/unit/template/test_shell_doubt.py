@@ -137,6 +137,9 @@ SURE = [
     "x=1 y={A} z= cmd; >f x={A} cmd",
     "\n\n{ :; }; echo {A}\n\n",
     "echo {{A}} # {A}",
+    "echo $'a{b' {A}",
+    "[[ $(a $(b)) == x ]] && echo $(( $(a $(b)) + 1 )) {A}",
+    'echo "${x:-"a"}" "${x:-$y}" "${x:-`y`}" {A}',
 ]
 
 

@@ -115,6 +115,8 @@ RUN_AS_CODE = [
     r'\bash -c "{A}"',
     '"bash" -c "{A}"',
     'declare "{A}=1"',
+    'declare "$(echo {A})=1"',
+    'declare "$x$(echo $(echo {A}))=1"',
     "local -n x={A}",
 ]
 CHOOSES_THE_PROGRAM = [

@@ -61,6 +61,27 @@ SHAPE_RULES = (
         "read the file, then `tongs trust` it, or set it in your own config.yml",
     ),
     Rule(
+        "rule",
+        _ERROR,
+        "a rule of a config file that cannot be used",
+        "a rule that says nothing would be a wall that is not there",
+        "`tongs schema config` shows what a rule can say",
+    ),
+    Rule(
+        "rule-example",
+        _ERROR,
+        "a rule that does not match its own example, or one that it should leave alone",
+        "the rule does not do what its author thinks; in a file that is trusted no call runs then",
+        "mend the rule or the example; `tongs rules explain COMMAND` tells what a rule sees",
+    ),
+    Rule(
+        "slow-pattern",
+        _WARNING,
+        "a pattern of a rule whose time grows beyond all bounds with the text",
+        "one text can keep Tongs busy for years; in a file that nobody trusts the rule only asks",
+        "repeat no group that itself repeats or chooses: `(a+)+` is `a+`, `(a|b)*` is `[ab]*`",
+    ),
+    Rule(
         "secret-in-args",
         _WARNING,
         "a secret in the `args` of a command",

@@ -48,11 +48,15 @@ def table(
     sizes = [max(map(width, column)) for column in zip(header, *rows, strict=True)][:-1]
     lines = []
     for row in (header, *rows):
-        line = "".join(
-            cell + " " * (size - width(cell)) + _GAP for cell, size in zip(row, sizes, strict=False)
-        )
+        line = "".join(map(_padded, row, sizes))
         last = row[-1]
         if columns is not None:
             last = shortened(last, max(columns - width(line), 8))
         lines.append((line + last).rstrip())
     return lines
+
+
+def _padded(cell: str, size: int) -> str:
+    if cell.isascii():
+        return cell.ljust(size) + _GAP
+    return cell + " " * (size - width(cell)) + _GAP

@@ -48,7 +48,8 @@ def _read(source: str) -> str:
             message = f"tool create: {source} cannot be read: {error.strerror}"
             raise UsageError(message) from None
     if data is None:
-        raise UsageError(f"tool create: there is no file `{source}`")
+        hint = "name the file that holds the definition, or `-` for standard input"
+        raise UsageError(f"tool create: there is no file `{source}`", hint)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

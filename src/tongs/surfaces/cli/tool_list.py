@@ -139,11 +139,14 @@ def _show(invocation: Invocation, entries: list[Entry]) -> None:
         console.say("no tools found")
         console.hint("tongs help tool add")
         return
-    rows = [_row(entry) for entry in entries]
+    noted = [marks(entry) for entry in entries]
+    rows = [_row(entry, found) for entry, found in zip(entries, noted, strict=True)]
     header, *lines = table(_HEADER, rows, console.width())
-    console.styled(f"{console.paint(header, 'bold')}\n")
-    for entry, line in zip(entries, lines, strict=True):
-        console.styled(f"{console.paint(line, _color(entry))}\n")
+    painted = [
+        console.paint(line, _color(found)) if found else line
+        for found, line in zip(noted, lines, strict=True)
+    ]
+    console.styled("\n".join([console.paint(header, "bold"), *painted, ""]))
     console.flush()
     for entry in entries:
         for problem in entry.problems:
@@ -152,21 +155,22 @@ def _show(invocation: Invocation, entries: list[Entry]) -> None:
             console.warn(f"{entry.name} is defined more than once in {entry.scope}: {entry.path}")
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
-    noted = "".join(f"[{mark}] " for mark in marks(entry))
-    text = noted + one_line(entry.description)
+def _row(entry: Entry, noted: list[str]) -> tuple[str, ...]:
+    text = one_line(entry.description)
+    if noted:
+        text = "".join(f"[{mark}] " for mark in noted) + text
     cells = (entry.name, str(entry.scope), kind(entry), may(entry), text)
     # The name may be that of a file, and a file name may hold newlines: no row can fake another.
+    whole = "".join(cells)
+    if whole.isascii() and whole.isprintable():
+        return cells
     return tuple(visible(cell).replace("\n", "\\n") for cell in cells)
 
 
-def _color(entry: Entry) -> str:
-    found = marks(entry)
-    if "broken" in found or "clash" in found:
+def _color(noted: list[str]) -> str:
+    if "broken" in noted or "clash" in noted:
         return "red"
-    if "shadowed" in found:
-        return "dim"
-    return "yellow" if found else ""
+    return "dim" if "shadowed" in noted else "yellow"
 
 
 def _contains(runtime: Runtime, entry: Entry, wanted: str) -> bool:

@@ -159,6 +159,12 @@ UNDERSTOOD = [
     ("PROMPT_COMMAND='a b'", ["a b"]),
     ("node x.js <<< 1; node", ["node x.js", "node"]),
     ("enable_x; hash; alias; alias x", ["enable_x", "hash", "alias", "alias x"]),
+    ("a['x y']=1; ls", ["ls"]),
+    ("a[x\n]=1; ls", ["'a[x'", "']=1'", "ls"]),
+    ("a[ls", ["'a[ls'"]),
+    ("echo {a{b,c} {a,{b", ["echo '{ab' '{ac' '{a,{b'"]),
+    ("n=$(wc -l < x)5; kill $n", ["wc -l", "kill '…'"]),
+    ("declare -i n; n=$(wc -l <x); ls", ["declare -i n", "wc -l", "ls"]),
 ]  # fmt: skip
 
 
@@ -278,6 +284,9 @@ DOUBTED = [
     "sh -c 'a &> b'",
     "zsh -c '[[ a ]]'",
     'su <<< "$x"',
+    "echo `if`",
+    "a[b c]=1 ls",
+    "declare -i n; n=$x; ls",
 ]
 
 
@@ -321,6 +330,10 @@ def test_function_that_starts_itself_beside_itself_is_a_bomb() -> None:
     assert read(":(){ :|:& };:").bombs
     assert read("f() { f & }; f").bombs
     assert not read("f() { f; }; f").bombs
+
+
+def test_doubt_that_comes_twice_is_told_once() -> None:
+    assert len(read("$x; $x").doubts) == 1
 
 
 def test_words_without_a_shell_are_read_as_they_are() -> None:
