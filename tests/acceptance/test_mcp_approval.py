@@ -295,7 +295,7 @@ class TestClientsThatCannotBeAsked:
         ("options", "config", "code"),
         [
             (["--approvals", "deny"], "", "APPROVAL_DENIED"),
-            (["--approvals", "queue"], "", "APPROVAL_PENDING"),
+            pytest.param(["--approvals", "queue"], "", "APPROVAL_PENDING", marks=pytest.mark.full),
             ([], "approvals: {mcp: false}", "APPROVAL_PENDING"),
             ([], "approvals: {command: ['false']}", "APPROVAL_DENIED"),
         ],

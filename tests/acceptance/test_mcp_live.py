@@ -170,7 +170,7 @@ def test_a_call_that_waits_for_its_client_ends_with_it(place: Place, loop: Loop)
     assert tongs(place, "approvals", "pending", "--json").stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("era", [pytest.param(ERAS[0], marks=pytest.mark.full), ERAS[1]])
 def test_a_server_behind_ours_is_offered_and_what_it_asks_is_filled_in(
     place: Place, loop: Loop, era: str
 ) -> None:
@@ -223,7 +223,9 @@ def test_the_terminal_is_asked_where_the_person_wants_that(place: Place, screen:
     assert shown.end() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.full)]
+)
 def test_a_server_that_is_ended_leaves_nothing_behind(place: Place, number: int) -> None:
     sleeps = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "sleeps"}}
     messages = [*GREETING, sleeps]

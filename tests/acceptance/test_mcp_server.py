@@ -260,6 +260,12 @@ def test_large_output_is_cut_and_kept_as_a_resource(talk: Talk) -> None:
     assert lines[:20_000] == [str(n) for n in range(1, 20_001)]
 
 
+def test_a_template_says_how_outputs_are_addressed(talk: Talk) -> None:
+    (template,) = talk.do(talk.client.list_resource_templates()).resource_templates
+
+    assert template.uri_template == "tongs://output/{handle}{?offset}"
+
+
 @pytest.mark.parametrize(
     "uri",
     ["tongs://output/" + "0" * 32, "tongs://output/../../trust.json", "file:///etc/passwd"],
