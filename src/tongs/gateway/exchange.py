@@ -71,6 +71,8 @@ class Exchange:
                     os.read(self._reader, 4096)
                 asked = await self._handle(call)
                 deadline = None if deadline is None else deadline + asked
+            # What came right before the answer. Nobody waits for the answer to a question any more.
+            await self._handle(call, ask=False)
             return task.result()
         except BaseException:
             # Also where the call was cancelled: nobody waits for the answer any more.
@@ -104,7 +106,7 @@ class Exchange:
         self._ring()
         return await answer
 
-    async def _handle(self, call: ServerCall | None) -> float:
+    async def _handle(self, call: ServerCall | None, *, ask: bool = True) -> float:
         """What lies in the box; how many seconds the person took, which are not the server's."""
         spent = 0.0
         while True:
@@ -117,7 +119,7 @@ class Exchange:
                     call.progress(item.done, item.total, item.message)
                 continue
             begun = time.monotonic()
-            filled = None if call is None else await call.fill_in(item.form)
+            filled = await call.fill_in(item.form) if call is not None and ask else None
             spent += time.monotonic() - begun
             item.reply(filled)
 

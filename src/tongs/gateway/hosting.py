@@ -44,6 +44,8 @@ class Hosted:
         self._not_before = 0.0
         self._why: ToolError | None = None
         self._since = 0.0
+        # All that hold a connection, or are about to end one.
+        self._kept: set[asyncio.Task[None]] = set()
         # Looks at servers that did not answer in time.
         self._checks: set[asyncio.Task[None]] = set()
 
@@ -89,10 +91,9 @@ class Hosted:
             self._connection.closing.set()
         elif holding is not None:
             holding.cancel()
-        if holding is not None:
-            await asyncio.gather(holding, return_exceptions=True)
         for check in self._checks:
             check.cancel()
+        await asyncio.gather(*self._kept, *self._checks, return_exceptions=True)
 
     async def _used_by(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         self._in_flight += 1
@@ -117,7 +118,10 @@ class Hosted:
                 return self._connection
             await self._pause()
             ready: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
-            self._holding = asyncio.create_task(self._hold(ready))
+            self._holding = holding = asyncio.create_task(self._hold(ready))
+            # Its end takes a while, which nobody has to wait for but whoever ends everything.
+            self._kept.add(holding)
+            holding.add_done_callback(self._kept.discard)
             try:
                 async with asyncio.timeout(self.spec.start_timeout):
                     return await asyncio.shield(ready)
@@ -125,9 +129,8 @@ class Hosted:
                 self._failed(_late(self.spec))
                 raise _late(self.spec) from None
             finally:
-                if not ready.done() or ready.cancelled() or ready.exception() is not None:
-                    self._holding.cancel()
-                    await asyncio.gather(self._holding, return_exceptions=True)
+                if not ready.done():
+                    holding.cancel()
 
     async def _pause(self) -> None:
         """After a crash, before the next start; ToolError where there were too many."""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Objects that are known to be a config of some server.
 _MOST_KNOWN = 256
+# Seconds beside the start, at the most.
+_PAUSE = 15.0
 # Seconds for all servers together to end.
 _ENDING = 10.0
 
@@ -79,8 +81,8 @@ class Gateway:
         self._lock = _thread.allocate_lock()
 
     async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
-        # The start has its own limit; this one is for a server that starts and then says nothing.
-        seconds = 2 * spec.start_timeout
+        # The start has its own limit, which the list is a part of; before it there may be a pause.
+        seconds = spec.start_timeout + _PAUSE
         deadline = time.monotonic() + seconds
         exchange = Exchange(self._running_loop())
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread  # the public module is one that a command line never needs
 from collections.abc import Callable, Mapping, Sequence
 
 from tongs.config.environment import base_environment
@@ -99,6 +100,7 @@ class LazyServers:
         self._around = around
         self._world: ServerWorld | None = None
         self._made: Servers | None = None
+        self._lock = _thread.allocate_lock()
         # By identity, holding the spec so that the identity cannot be given to another one.
         self._permissions: dict[int, tuple[ServerSpec, Permissions]] = {}
 
@@ -139,8 +141,10 @@ class LazyServers:
         return self._world
 
     def _gateway(self) -> Servers:
-        if self._made is None:
-            from tongs.gateway.servers import Gateway  # noqa: PLC0415 - servers only
+        # Calls of several threads may be the first together, and a second one would not be closed.
+        with self._lock:
+            if self._made is None:
+                from tongs.gateway.servers import Gateway  # noqa: PLC0415 - servers only
 
-            self._made = Gateway(self._surroundings())
-        return self._made
+                self._made = Gateway(self._surroundings())
+            return self._made
