@@ -12,10 +12,9 @@ from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
-from tongs.core.decision import Decision
 from tongs.core.driving import drive
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Event, Observer, Waiter, World
+from tongs.core.execution import Event, Observer, Waiter
 from tongs.core.parts import Door, Parts
 from tongs.core.record import dataclass, replace
 from tongs.core.result import ToolResult
@@ -350,26 +349,9 @@ class Runtime:
         `value` holds the final arguments, `metadata` the decision; with `preview` the output is
         what would run.
         """
-        try:
-            tool = self._parts.find(call, scope)
-            call = replace(call, arguments=self._parts.validate(tool, call.arguments))
-            verdict = self._parts.decide(call, tool)
-            if tool.origin.scope is Scope.BUILTIN and verdict.decision is not Decision.DENY:
-                from tongs.pipeline import at_stake  # noqa: PLC0415 - as in `run`
+        from tongs.runtime.foretelling import foretold  # noqa: PLC0415 - most calls are made
 
-                call = at_stake(call, tool, self._parts.allow(call, tool), self._parts)
-                verdict = self._parts.decide(call, tool)
-            output = self._preview(call, tool) if preview else ""
-        except ToolError as error:
-            return ToolResult(tool_call_id=call.id, error=error)
-        except Exception as error:  # noqa: BLE001 - as in the pipeline: a surface gets a result
-            return ToolResult(tool_call_id=call.id, error=self._parts.unexpected(error, str))
-        decision = {
-            "decision": verdict.decision.name.lower(),
-            "rule": verdict.rule,
-            "reason": verdict.reason,
-        }
-        return ToolResult(call.id, output, value=dict(call.arguments), metadata=decision)
+        return foretold(call, self._parts, scope, preview=preview)
 
     def create_tool(self, name: str, definition: Mapping[str, Any] | str, creator: str) -> Created:
         """Write a tool that an agent has thought of; it runs after a person has reviewed it.
@@ -391,15 +373,17 @@ class Runtime:
 
     def absent(self, tool: Tool) -> list[Lack]:
         """The programs it requires that are not on the PATH. Starts nothing."""
+        from tongs.runtime.foretelling import bare_world  # noqa: PLC0415 - as above
         from tongs.runtime.requirements import absent  # noqa: PLC0415 - as above
 
-        return absent(tool, self._bare_world(tool))
+        return absent(tool, bare_world(tool, self._parts))
 
     def workspace(self) -> Workspace:
         """The files of this place, for a person: to be used with `with`."""
         from tongs.builtin.workspace import Workspace  # noqa: PLC0415 - the trash only
+        from tongs.runtime.foretelling import bare_world  # noqa: PLC0415 - as above
 
-        return Workspace.to_show(self._bare_world(Tool("")))
+        return Workspace.to_show(bare_world(Tool(""), self._parts))
 
     def close(self) -> None:
         """End its jobs and what it keeps open. Other calls in progress are not waited for.
@@ -449,18 +433,6 @@ class Runtime:
         from tongs.runtime.offering import Offer  # noqa: PLC0415 - for models only
 
         return Offer(self, self._offering(), None)
-
-    def _preview(self, call: ToolCall, tool: Tool) -> str:
-        world = self._bare_world(tool)
-        return self._parts.executors[tool.executor].preview(tool, call.arguments, world)
-
-    def _bare_world(self, tool: Tool) -> World:
-        from tongs.core.parts import Allowance  # noqa: PLC0415 - previews only
-        from tongs.core.permissions import Limits, Permissions  # noqa: PLC0415 - previews only
-
-        # A preview shows no secret and needs none.
-        nothing = Allowance(Permissions(), Limits(), None, {}, {})
-        return self._parts.world(tool, nothing)
 
 
 def _readers(
