@@ -67,12 +67,15 @@ def test_what_the_provider_refuses_is_a_sentence(tongs: Run, serve: Serve) -> No
     assert done.stderr.startswith("error: auth: ")
 
 
-def test_a_call_that_is_cut_off_does_not_run(place: Place, tongs: Run, serve: Serve) -> None:
+def test_a_call_that_is_cut_off_does_not_run_and_the_model_is_asked_again(
+    place: Place, tongs: Run, serve: Serve
+) -> None:
     place.tool("look", LOOK, scope="user")
-    server = serve(Turn(calls=[("look", {"X": "one"})], cut=True))
-    done = asked(tongs, server, "--auto-approve", "tool:read", "--max-steps", "1")
-    assert done.code == 1
-    assert "done: look" not in done.stderr
+    cut = Turn(calls=[("look", {"X": "one"})], cut=True)
+    done = asked(tongs, serve(cut, Turn(text=["Again."])), "--auto-approve", "tool:read")
+    assert (done.stdout, done.code) == ("Again.\n", 0)
+    assert "warning: connection: " in done.stderr
+    assert "call: look" not in done.stderr
 
 
 def test_ctrl_c_ends_the_request_on_the_wire(place: Place, serve: Serve) -> None:
