@@ -162,12 +162,18 @@ def _reviewer(invocation: Invocation, shown: Shown) -> Review | None:
         return None
 
     async def review(tool: Tool) -> bool:
+        from tongs.approvers.terminal import Terminal
         from tongs.sandbox.waiting import LoopWaiter
         from tongs.surfaces.cli.review import ask_to_approve
 
+        over: list[bool] = []
+        asking = Terminal(terminal.reader, terminal.writer, lambda: bool(over))
         with shown.held():
-            return await LoopWaiter().blocking(
-                lambda: ask_to_approve(invocation.runtime, terminal, tool)
-            )
+            try:
+                return await LoopWaiter().blocking(
+                    lambda: ask_to_approve(invocation.runtime, asking, tool)
+                )
+            finally:
+                over.append(True)  # the thread would wait for an answer that nobody needs
 
     return review
