@@ -50,10 +50,9 @@ DECIDE_NOTHING: set[Words] = {
     *(("audit", word) for word in ("list", "show", "stats", "export", "verify")),
     *(("trash", word) for word in ("list", "restore", "empty")),
     ("tools", "export"),
-    *(
-        (word,)
-        for word in ("lint", "schema", "models", "doctor", "completion", "help", "__complete")
-    ),
+    ("run",),
+    ("models",),
+    *((word,) for word in ("lint", "schema", "doctor", "completion", "help", "__complete")),
 }
 
 ASKS = "approval: {required: true, reason: look}\ntags: [read]\n"

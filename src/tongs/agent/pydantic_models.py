@@ -125,7 +125,9 @@ class ProviderModel:
         from pydantic_ai.messages import InstructionPart
         from pydantic_ai.models import ModelRequestParameters
 
-        told_first = [InstructionPart(instructions)] if instructions else []
+        told_first = [
+            InstructionPart(each) for each in (instructions, self._config.instructions) if each
+        ]
         asked = ModelRequestParameters(
             function_tools=[_definition(each) for each in _functions(tools)],
             instruction_parts=told_first,
@@ -438,7 +440,7 @@ def _mapped(error: Exception, words: Words) -> ModelFailed:
 
 def _unconnected(error: Any, words: Words) -> ModelFailed:
     why = _cause(error)
-    return words.connection(why) if error.phase in ("connect", "pool") else words.broken_off(why)
+    return words.nobody_there(why) if error.phase in ("connect", "pool") else words.broken_off(why)
 
 
 def _without_category(error: Exception, words: Words, said: str) -> ModelFailed:
