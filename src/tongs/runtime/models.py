@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from tongs.config.environment import host_environment
 from tongs.config.models import PROVIDERS, chosen
@@ -33,6 +34,14 @@ class KnownModel:
     model: ModelConfig
     default: bool = False
     missing: str = ""
+
+    @property
+    def exposed(self) -> bool:
+        """Whether its key crosses a network that anybody may listen to."""
+        scheme, _, rest = self.model.base_url.partition("://")
+        host = urlsplit(f"//{rest}").hostname or ""
+        near = host in ("localhost", "::1") or host.startswith("127.")
+        return self.model.key is not None and scheme == "http" and not near
 
 
 @dataclass(frozen=True, slots=True)
