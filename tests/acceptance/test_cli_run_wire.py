@@ -1,72 +1,113 @@
-"""`tongs run` with each provider's protocol on a real connection, from the prompt to the answer."""
+"""`tongs run` and a provider: servers on the loopback that speak the real protocols."""
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from tests.acceptance.conftest import Place, Run
-from tests.model_servers import ModelServer, Turn, refusals
+from tests.acceptance.conftest import TONGS, Outcome, Place, Run
+from tests.model_servers import ModelServer, Turn
+
+LOOK = "description: look\nbash: echo seen {X}\nparameters: {X: {}}\ntags: [read]\n"
 
 Serve = Callable[..., ModelServer]
-KEY = "sk-test-4f8d1c0ab97e"
-WEATHER = """\
-description: Tell the weather of a city
-bash: echo "sunny in {CITY}"
-parameters:
-  CITY: {description: Which city}
-tags: [read]
-"""
 
 
-def configure(place: Place, server: ModelServer) -> None:
-    entry = f"provider: {server.protocol}, model: m, base_url: '{server.base_url}', key: env:MY_KEY"
-    (place.user / "config.yml").write_text(f"models: {{mine: {{{entry}}}}}\n")
-    place.tool("weather", WEATHER, scope="user")
+@pytest.fixture
+def serve(model_server: Serve) -> Serve:
+    def start(*turns: Turn, protocol: str = "openai") -> ModelServer:
+        return model_server(protocol, *turns)
+
+    return start
 
 
-@pytest.mark.parametrize("protocol", ["openai", "anthropic", "google"])
-def test_a_prompt_leads_to_calls_and_their_results_to_an_answer(
-    protocol: str, place: Place, tongs: Run, model_server: Serve
+def asked(tongs: Run, server: ModelServer, *arguments: str, **options: Any) -> Outcome:
+    return tongs(*words(server), *arguments, **options)
+
+
+def words(server: ModelServer) -> tuple[str, ...]:
+    return ("run", "go", "--model", "openai-compatible:m", "--base-url", server.base_url)
+
+
+def said_to(server: ModelServer) -> list[dict[str, Any]]:
+    """The messages of the last request."""
+    messages: list[dict[str, Any]] = json.loads(server.asked[-1].body)["messages"]
+    return messages
+
+
+def test_calls_of_one_turn_are_run_and_answered_on_the_wire(
+    place: Place, tongs: Run, serve: Serve
 ) -> None:
-    cities = [("weather", {"CITY": "Oslo"}), ("weather", {"CITY": "Rome"})]
-    server = model_server(protocol, Turn(calls=cities), Turn(text=["Sunny ", "in both."]))
-    configure(place, server)
-
-    done = tongs("run", "How is it there?", "--auto-approve", "tool:read", env={"MY_KEY": KEY})
-
-    assert (done.code, done.stdout) == (0, "Sunny in both.\n")
-    answered = server.asked[1].body.decode()
-    assert "sunny in Oslo" in answered
-    assert "sunny in Rome" in answered
-    kept = b"".join(file.read_bytes() for file in place.user.rglob("*") if file.is_file())
-    assert KEY.encode() not in kept
-    assert KEY not in done.stdout + done.stderr
+    place.tool("look", LOOK, scope="user")
+    calls = [("look", {"X": "one"}), ("look", {"X": "two"}), ("look", '{"X": '), ("lock", {})]
+    server = serve(Turn(text=["I ", "look."], calls=calls), Turn(text=["Both ", "seen."]))
+    done = asked(tongs, server, "--auto-approve", "tool:read")
+    assert (done.stdout, done.code) == ("I look.\nBoth seen.\n", 0)
+    answers = [each["content"] for each in said_to(server) if each["role"] == "tool"]
+    assert answers[:2] == ["seen one\n", "seen two\n"]
+    assert "INVALID_ARGUMENTS" in answers[2]
+    assert "TOOL_NOT_FOUND" in answers[3]
 
 
-def test_a_malformed_call_is_told_to_the_model_which_makes_another(
-    place: Place, tongs: Run, model_server: Serve
+def test_a_rate_limit_is_waited_for(tongs: Run, serve: Serve) -> None:
+    limit = Turn(status=429, body={"error": {"message": "slow"}}, headers={"Retry-After": "0"})
+    done = asked(tongs, serve(limit, Turn(text=["here"])))
+    assert (done.stdout, done.code) == ("here\n", 0)
+    assert "warning: rate: " in done.stderr
+
+
+def test_what_the_provider_refuses_is_a_sentence(tongs: Run, serve: Serve) -> None:
+    wrong = Turn(status=401, body={"error": {"message": "wrong key"}})
+    done = asked(tongs, serve(wrong))
+    assert (done.code, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: auth: ")
+
+
+def test_a_call_that_is_cut_off_does_not_run_and_the_model_is_asked_again(
+    place: Place, tongs: Run, serve: Serve
 ) -> None:
-    wrong, right = ("weather", '{"CITY": "Os'), ("weather", {"CITY": "Oslo"})
-    server = model_server("openai", Turn(calls=[wrong]), Turn(calls=[right]), Turn(text=["Sunny."]))
-    configure(place, server)
-
-    done = tongs("run", "How is it?", "--auto-approve", "tool:read", env={"MY_KEY": KEY})
-
-    assert (done.code, done.stdout) == (0, "Sunny.\n")
-    told = server.asked[1].json["messages"]
-    assert "not valid JSON" in told[-1]["content"]
+    place.tool("look", LOOK, scope="user")
+    cut = Turn(calls=[("look", {"X": "one"})], cut=True)
+    done = asked(tongs, serve(cut, Turn(text=["Again."])), "--auto-approve", "tool:read")
+    assert (done.stdout, done.code) == ("Again.\n", 0)
+    assert "warning: connection: " in done.stderr
+    assert "call: look" not in done.stderr
 
 
-def test_a_refused_key_ends_the_run_with_where_it_came_from(
-    place: Place, tongs: Run, model_server: Serve
+def test_ctrl_c_ends_the_request_on_the_wire(place: Place, serve: Serve) -> None:
+    server = serve(Turn(text=["so far"], hold=True))
+    running = subprocess.Popen(
+        [TONGS, *words(server)],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert running.stdout is not None
+    with running.stdout:
+        assert running.stdout.read(6) == b"so far"
+        running.send_signal(signal.SIGINT)
+        assert running.wait(20) == 130
+    assert server.gone.wait(20)
+
+
+def test_a_conversation_with_calls_goes_on_with_another_provider(
+    place: Place, tongs: Run, serve: Serve
 ) -> None:
-    server = model_server("anthropic", refusals("anthropic")["auth"])
-    configure(place, server)
-
-    done = tongs("run", "hello", env={"MY_KEY": KEY})
-
-    assert done.code == 1
-    assert "refused the key (401): invalid x-api-key" in done.stderr
-    assert f"it is env:MY_KEY ({place.user}/config.yml:1)" in done.stderr
-    assert "Traceback" not in done.stderr
+    place.tool("look", LOOK, scope="user")
+    first = serve(Turn(calls=[("look", {"X": "one"})]), Turn(text=["Seen."]))
+    assert asked(tongs, first, "--auto-approve", "tool:read").code == 0
+    second = serve(Turn(text=["Still."]), protocol="anthropic")
+    done = tongs(
+        *("run", "and now?", "--continue", "--model", "anthropic:m"),
+        *("--base-url", second.base_url),
+        env={"ANTHROPIC_API_KEY": "k"},
+    )
+    assert (done.stdout, done.code) == ("Still.\n", 0), done.stderr
+    roles = [each["role"] for each in said_to(second)]
+    assert roles == ["user", "assistant", "user", "assistant", "user"]

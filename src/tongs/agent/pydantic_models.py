@@ -63,6 +63,7 @@ class ProviderModel:
     def __init__(self, name: str, model: ModelConfig, key: str = "", proxy: str = "") -> None:
         self.name = name
         self.form = PROVIDERS[model.provider].form
+        self.instructions = model.instructions
         self._config = model
         self._key = key
         self._proxy = proxy
@@ -130,9 +131,7 @@ class ProviderModel:
         from pydantic_ai.messages import InstructionPart
         from pydantic_ai.models import ModelRequestParameters
 
-        told_first = [
-            InstructionPart(each) for each in (instructions, self._config.instructions) if each
-        ]
+        told_first = [InstructionPart(instructions)] if instructions else []
         asked = ModelRequestParameters(
             function_tools=[_definition(each) for each in _functions(tools)],
             instruction_parts=told_first,

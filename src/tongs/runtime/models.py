@@ -52,14 +52,12 @@ class Trial:
     failed: ModelFailed | None = None
 
 
-def chat_model(
-    runtime: Runtime, name: str | None = None, base_url: str | None = None
-) -> ProviderModel:
-    """By its name in the config, or `provider:name`; None: the default. Nothing is sent yet.
+def open_model(runtime: Runtime, named: str = "", base_url: str = "") -> ProviderModel:
+    """The model of `--model` and `--base-url`, or the default one; nothing is sent yet.
 
     Raises ToolError: no such model, a key that is not there, an extra that is not installed.
     """
-    return _opened(runtime, *chosen(runtime.settings.models, name or "", base_url or ""))
+    return _opened(runtime, *chosen(runtime.settings.models, named, base_url))
 
 
 def known_models(runtime: Runtime, named: Sequence[str] = ()) -> list[KnownModel]:

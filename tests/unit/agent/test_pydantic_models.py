@@ -306,17 +306,6 @@ def test_schemas_are_fitted_once(protocol: str, model_server: Serve) -> None:
         assert stop["name"] == "stop"
 
 
-def test_the_models_own_instructions_stand_last(model_server: Serve) -> None:
-    server = model_server()
-
-    heard(model(server, instructions="Be kind."), instructions="Be short.")
-
-    told = [
-        each["content"] for each in server.asked[0].json["messages"] if each["role"] == "system"
-    ]
-    assert "\n\n".join(told) == "Be short.\n\nBe kind."
-
-
 def test_strict_schemas_stay_strict(model_server: Serve) -> None:
     server = model_server()
     schema = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}

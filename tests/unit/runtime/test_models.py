@@ -10,7 +10,7 @@ import pytest
 
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.runtime import Runtime
-from tongs.runtime.models import chat_model, known_models, usual_keys
+from tongs.runtime.models import known_models, open_model, usual_keys
 
 
 @pytest.fixture
@@ -35,15 +35,15 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtime
 
 def error_of(runtime: Runtime, name: str) -> ToolError:
     with pytest.raises(ToolError) as raised:
-        chat_model(runtime, name)
+        open_model(runtime, name)
     return raised.value
 
 
 def test_the_default_model_has_the_form_of_its_provider(runtime: Runtime) -> None:
-    model = chat_model(runtime)
+    model = open_model(runtime)
 
     assert (model.name, model.form) == ("local", "openai")
-    assert chat_model(runtime, "google:m", "http://127.0.0.1:9").form == "gemini"
+    assert open_model(runtime, "google:m", "http://127.0.0.1:9").form == "gemini"
 
 
 def test_a_key_that_is_not_there_names_its_place(runtime: Runtime) -> None:
@@ -63,7 +63,7 @@ def test_a_key_that_others_may_read_is_not_used(runtime: Runtime, tmp_path: Path
     key.chmod(0o600)
 
     assert error.hint == f"chmod 600 {key}"
-    assert chat_model(runtime, "kept").form == "anthropic"
+    assert open_model(runtime, "kept").form == "anthropic"
 
 
 def test_a_proxy_that_is_not_there_is_not_passed_by(

@@ -51,13 +51,13 @@ def agent_options(parser: Parser) -> None:
 
 
 def run(invocation: Invocation) -> int:
-    from tongs.runtime.models import chat_model
+    from tongs.runtime.models import open_model
 
     options = invocation.options
     invocation.threads = True
     wishes = wishes_of(invocation)
     text = _prompt(options.prompt)
-    model = chat_model(invocation.runtime, options.model, options.base_url)
+    model = open_model(invocation.runtime, options.model or "", options.base_url or "")
     return answer(invocation, model, wishes, text)
 
 
@@ -116,6 +116,7 @@ async def _said(invocation: Invocation, chat: Chat, text: str, shown: Shown) -> 
     try:
         return await chat.say(text, shown)
     finally:
+        await chat.agent.model.aclose()
         await invocation.runtime.aclose()
 
 
@@ -161,12 +162,18 @@ def _reviewer(invocation: Invocation, shown: Shown) -> Review | None:
         return None
 
     async def review(tool: Tool) -> bool:
+        from tongs.approvers.terminal import Terminal
         from tongs.sandbox.waiting import LoopWaiter
         from tongs.surfaces.cli.review import ask_to_approve
 
+        over: list[bool] = []
+        asking = Terminal(terminal.reader, terminal.writer, lambda: bool(over))
         with shown.held():
-            return await LoopWaiter().blocking(
-                lambda: ask_to_approve(invocation.runtime, terminal, tool)
-            )
+            try:
+                return await LoopWaiter().blocking(
+                    lambda: ask_to_approve(invocation.runtime, asking, tool)
+                )
+            finally:
+                over.append(True)  # the thread would wait for an answer that nobody needs
 
     return review
