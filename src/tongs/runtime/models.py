@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from tongs.config.environment import host_environment
 from tongs.config.models import PROVIDERS, chosen
@@ -34,6 +35,14 @@ class KnownModel:
     default: bool = False
     missing: str = ""
 
+    @property
+    def exposed(self) -> bool:
+        """Whether its key crosses a network that anybody may listen to."""
+        scheme, _, rest = self.model.base_url.partition("://")
+        host = urlsplit(f"//{rest}").hostname or ""
+        near = host in ("localhost", "::1") or host.startswith("127.")
+        return self.model.key is not None and scheme == "http" and not near
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -48,8 +57,7 @@ def open_model(runtime: Runtime, named: str = "", base_url: str = "") -> Provide
 
     Raises ToolError: no such model, a key that is not there, an extra that is not installed.
     """
-    name, model = chosen(runtime.settings.models, named, base_url)
-    return _opened(runtime, name, model)
+    return _opened(runtime, *chosen(runtime.settings.models, named, base_url))
 
 
 def known_models(runtime: Runtime, named: Sequence[str] = ()) -> list[KnownModel]:
