@@ -61,6 +61,7 @@ DECIDE_NOTHING: set[Words] = {
     *(("trash", word) for word in ("list", "restore", "empty")),
     ("tools", "export"),
     ("mcp", "list"),
+    *((word,) for word in ("run", "models")),
     *((word,) for word in ("lint", "schema", "doctor", "completion", "help", "__complete")),
 }
 

@@ -27,7 +27,7 @@ _JOINED = (
 # Each of these holds beside the others.
 _CEILING = ("security", "max_permissions")
 # Read by later versions only, so nothing inside of them is told apart.
-_WHOLE = ("models", "store")
+_WHOLE = ("store",)
 _NOTHING_YET = "nothing reads it yet"
 
 
@@ -90,6 +90,8 @@ def _leaves(data: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     whole = path == _CEILING or path[-1:] == ("permissions",) or (path and path[0] in _WHOLE)
     # A file that names a server says all of it.
     whole = whole or (path[:2] == ("mcp", "servers") and len(path) == 3)
+    # A later file says all of a model, or nothing.
+    whole = whole or (len(path) == 2 and path[0] == "models")
     if not isinstance(data, Mapping) or whole or (path and not data):
         yield path
         return

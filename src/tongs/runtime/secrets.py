@@ -93,7 +93,7 @@ class Secrets:
                 found[name] = text
                 continue
             try:
-                value = self._look_up(Reference(last, f"mcp.servers.{server}"))
+                value = self.look_up(Reference(last, f"mcp.servers.{server}"))
             except Unusable as unusable:
                 missing.append(f"{name} is {last}, which {unusable.reason}")
                 continue
@@ -127,7 +127,7 @@ class Secrets:
         if reference.text.startswith(_KEYRING):
             return None
         try:
-            return self._look_up(reference)
+            return self.look_up(reference)
         except Unusable:
             return None
 
@@ -153,10 +153,11 @@ class Secrets:
         if given is not None:
             return given
         if (reference := self._references.get(name)) is not None:
-            return self._look_up(reference)
+            return self.look_up(reference)
         return self._host.get(name) if self._given is None else None
 
-    def _look_up(self, reference: Reference) -> str | None:
+    def look_up(self, reference: Reference) -> str | None:
+        """The value; None where there is none. Raises Unusable where it must not be used."""
         return _look_up(reference.text, self._host, self._home)
 
     def _missing(self, tool: str, missing: Mapping[str, Unusable | None]) -> ToolError:

@@ -191,5 +191,5 @@ def test_the_sample_says_nothing_and_would_be_good_with_every_mark_taken_away() 
     assert set(document.data) == {
         *("security", "approvals", "limits", "tools", "custom_tools", "interpreters"),
         *("security", "approvals", "limits", "tools", "custom_tools", "interpreters"),
-        *("audit", "telemetry", "web", "mcp", "secrets", "profiles"),
+        *("audit", "telemetry", "web", "mcp", "models", "secrets", "profiles"),
     }

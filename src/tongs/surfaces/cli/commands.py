@@ -25,6 +25,7 @@ COMMANDS: dict[tuple[str, ...], str] = {
     ("mcp", "remove"): "mcp_remove",
     ("mcp", "inspect"): "mcp_inspect",
     ("mcp", "pin"): "mcp_pin",
+    ("run",): "run",
     ("trust",): "trust",
     ("review",): "review",
     ("approvals", "list"): "approvals_list",
@@ -42,6 +43,7 @@ COMMANDS: dict[tuple[str, ...], str] = {
     ("trash", "list"): "trash_list",
     ("trash", "restore"): "trash_restore",
     ("trash", "empty"): "trash_empty",
+    ("models",): "models",
     ("doctor",): "doctor",
     ("sandbox", "run"): "sandbox_run",
     ("sandbox", "explain"): "sandbox_explain",
@@ -84,6 +86,7 @@ SUMMARIES = {
     ("mcp", "remove"): "take an MCP server out of the config",
     ("mcp", "inspect"): "ask an MCP server what it has, and what has changed",
     ("mcp", "pin"): "accept what an MCP server tells by now",
+    ("run",): "let a model answer a prompt with your tools",
     ("trust",): "accept the tools and the config that came with a project",
     ("approvals",): "answer what waits, and see what you decided once",
     ("approvals", "list"): "list the decisions that you wanted to be remembered",
@@ -103,6 +106,7 @@ SUMMARIES = {
     ("trash", "list"): "list what tools have deleted",
     ("trash", "restore"): "put something back where it was",
     ("trash", "empty"): "delete what is in the trash for good",
+    ("models",): "list the models that are configured, and test them",
     ("doctor",): "tell what this machine can enforce, and how to get more",
     ("sandbox",): "try permissions, and see those of a tool",
     ("sandbox", "run"): "run a program under permissions given by hand",
@@ -167,6 +171,8 @@ VALUE_OPTIONS = frozenset(
         "--load-tools",
         "--color",
         "--scope",
+        "--model",
+        "--base-url",
     )
 )
 
