@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tongs.config.settings import ModelConfig
 from tongs.core.conversation import ModelFailed
@@ -21,9 +21,11 @@ _TOO_LONG = re.compile(
 class Words:
     """Makes a ModelFailed of what happened; one of these knows one model."""
 
-    def __init__(self, name: str, model: ModelConfig) -> None:
+    def __init__(self, name: str, model: ModelConfig, clean: Callable[[str], str]) -> None:
+        """`clean` takes secrets out of what a provider says."""
         self._name = name
         self._model = model
+        self._clean = clean
 
     def not_installed(self) -> ModelFailed:
         return ModelFailed(
@@ -37,12 +39,12 @@ class Words:
         if self._model.key is None:
             return ModelFailed(
                 "auth",
-                f"{self._host} wants a key, and none is configured for it{code}{_quoted(said)}",
+                f"{self._host} wants a key, and none is configured{code}{self._quoted(said)}",
                 "say where the key is: `key: env:NAME` of the model in config.yml",
             )
         return ModelFailed(
             "auth",
-            f"{self._host} refused the key{code}{_quoted(said)}",
+            f"{self._host} refused the key{code}{self._quoted(said)}",
             f"it is {self._model.key.text} ({self._model.key.source}): see that it is right, then"
             f" tongs models --test",
         )
@@ -51,7 +53,7 @@ class Words:
         wait = "" if retry_after is None else f"; it asks to wait {retry_after:g}s"
         return ModelFailed(
             "rate",
-            f"{self._name} takes no more requests at the moment{wait}{_quoted(said)}",
+            f"{self._name} takes no more requests at the moment{wait}{self._quoted(said)}",
             "wait, or take another model: --model",
             retry_after,
         )
@@ -59,28 +61,28 @@ class Words:
     def quota(self, said: str) -> ModelFailed:
         return ModelFailed(
             "unavailable",
-            f"the account at {self._host} has nothing left to spend{_quoted(said)}",
+            f"the account at {self._host} has nothing left to spend{self._quoted(said)}",
             "see to the account, or take another model: --model",
         )
 
     def context(self, said: str) -> ModelFailed:
         return ModelFailed(
             "context",
-            f"the conversation is too long for {self._name}{_quoted(said)}",
+            f"the conversation is too long for {self._name}{self._quoted(said)}",
             "begin a new one, offer fewer tools (--tools, --tags), or take a model with more room",
         )
 
     def refused(self, said: str) -> ModelFailed:
         return ModelFailed(
             "refused",
-            f"{self._name} refused to answer{_quoted(said)}",
+            f"{self._name} refused to answer{self._quoted(said)}",
             "say it in another way, or take another model: --model",
         )
 
     def unknown(self, said: str) -> ModelFailed:
         return ModelFailed(
             "unavailable",
-            f"{self._host} has no model `{self._model.model}`{_quoted(said)}",
+            f"{self._host} has no model `{self._model.model}`{self._quoted(said)}",
             f"see that the name is right, and that {self._model.base_url} is the whole address of"
             f" the API",
         )
@@ -89,7 +91,7 @@ class Words:
         """Not `connection`: to try again at once would only keep the person waiting."""
         return ModelFailed(
             "unavailable",
-            f"{self._name} cannot be reached at {self._model.base_url}{_quoted(why)}",
+            f"{self._name} cannot be reached at {self._model.base_url}{self._quoted(why)}",
             f"is the server running? Its address is base_url: {self._model.base_url}",
         )
 
@@ -103,14 +105,14 @@ class Words:
     def broken_off(self, why: str) -> ModelFailed:
         return ModelFailed(
             "connection",
-            f"the answer of {self._name} broke off{_quoted(why)}",
+            f"the answer of {self._name} broke off{self._quoted(why)}",
             "try again; if it stays so, look at what the server says",
         )
 
     def unreadable(self, why: str) -> ModelFailed:
         return ModelFailed(
             "server",
-            f"{self._name} gave an answer that cannot be read{_quoted(why)}",
+            f"{self._name} gave an answer that cannot be read{self._quoted(why)}",
             f"does {self._model.base_url} speak the API of {self._model.provider}?",
         )
 
@@ -118,7 +120,7 @@ class Words:
         code = f" ({status})" if status else ""
         return ModelFailed(
             "server",
-            f"{self._host} has failed{code}{_quoted(said)}",
+            f"{self._host} has failed{code}{self._quoted(said)}",
             "try again later, or take another model: --model",
             retry_after,
         )
@@ -130,7 +132,7 @@ class Words:
         code = f" ({status})" if status else ""
         return ModelFailed(
             "bad-request",
-            f"{self._name} did not take the request{code}{_quoted(said)}",
+            f"{self._name} did not take the request{code}{self._quoted(said)}",
             "it may not know one of its `settings`, or no tools: see config.yml, or try --no-tools",
         )
 
@@ -140,6 +142,13 @@ class Words:
             f"{self._host} sends us to another address ({status}), where no key is sent",
             "put the address where the API is into base_url",
         )
+
+    def _quoted(self, said: str) -> str:
+        # Cleaned before it is cut: half a key is no longer found.
+        text = " ".join(visible(self._clean(said)).split())
+        if len(text) > _LONGEST:
+            text = f"{text[: _LONGEST - 1]}…"
+        return f": {text}" if text else ""
 
     @property
     def _host(self) -> str:
@@ -154,10 +163,3 @@ def told(body: object) -> str:
         inner = body.get("error", body.get("message", body.get("detail", "")))
         return told(inner)
     return body if isinstance(body, str) else ""
-
-
-def _quoted(said: str) -> str:
-    text = " ".join(visible(said).split())
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST - 1]}…"
-    return f": {text}" if text else ""

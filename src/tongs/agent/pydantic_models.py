@@ -67,8 +67,8 @@ class ProviderModel:
         self._config = model
         self._key = key
         self._proxy = proxy
-        self._words = Words(name, model)
-        self._redactor = Redactor(each for each in (key, proxy) if each)
+        secrets = Redactor(each for each in (key, proxy) if each)
+        self._words = Words(name, model, secrets.text)
         # For the event loop that it was made in.
         self._connected: tuple[asyncio.AbstractEventLoop, httpx2.AsyncClient, Model] | None = None
         # By the task that asked, between the first line of a response and the first event.
@@ -92,7 +92,7 @@ class ProviderModel:
             raise self._words.not_installed() from None
         except Exception as error:  # noqa: BLE001 - who knows what packages do with a wrong answer
             # Not `from error`: it holds the request, and the request holds the key.
-            raise self._failed(error) from None
+            raise _mapped(error, self._words) from None
         finally:
             self._answering.pop(asyncio.current_task(), None)
 
@@ -159,11 +159,6 @@ class ProviderModel:
         if whole.finish_reason == "error":
             raise self._words.unreadable(str((whole.provider_details or {}).get("finish_reason")))
         yield _finished(whole, self.name, self._config)
-
-    def _failed(self, error: Exception) -> ModelFailed:
-        failed = _mapped(error, self._words)
-        clean = self._redactor.text
-        return ModelFailed(failed.kind, clean(failed.message), failed.hint, failed.retry_after)
 
 
 def _http_client(model: ModelConfig, proxy: str) -> httpx2.AsyncClient:

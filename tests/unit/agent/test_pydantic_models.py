@@ -390,6 +390,30 @@ def test_an_answer_that_breaks_off_is_no_answer(protocol: str, model_server: Ser
     assert "broke off" in failed.message
 
 
+_IN_THE_MIDDLE: dict[str, Any] = {
+    "openai": {"error": {"message": "Overloaded", "type": "server_error", "code": None}},
+    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+    "google": {"error": {"code": 503, "message": "Overloaded", "status": "UNAVAILABLE"}},
+}
+
+
+@everywhere
+def test_a_failure_in_the_middle_of_an_answer_is_one(protocol: str, model_server: Serve) -> None:
+    name = "event: error\n" if protocol == "anthropic" else ""
+    raw = f"{name}data: {json.dumps(_IN_THE_MIDDLE[protocol])}\n\n".encode()
+    server = model_server(protocol, Turn(text=["Hel"], raw=raw))
+
+    failed = failure(model(server, protocol))
+
+    assert (failed.kind, "Overloaded" in failed.message) == ("server", True)
+
+
+def test_a_prompt_that_google_blocks_is_a_refusal(model_server: Serve) -> None:
+    blocked = b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n'
+
+    assert last(heard(model(model_server("google", Turn(raw=blocked)), "google"))).stop == "refusal"
+
+
 @pytest.mark.parametrize("protocol", ["openai", "google"])
 def test_an_answer_that_is_no_json_is_no_answer(protocol: str, model_server: Serve) -> None:
     server = model_server(protocol, Turn(text=["Hel"], raw=b"data: {nonsense\n\n"))
@@ -475,6 +499,16 @@ def test_the_key_goes_to_its_server_and_is_told_to_nobody(
     assert KEY in " ".join(server.asked[0].headers.values())
     assert KEY not in f"{failed.message}{failed.hint}{failed!r}{asked!r}"
     assert "[redacted]" in failed.message
+
+
+def test_half_a_key_is_not_told_where_a_message_is_cut(model_server: Serve) -> None:
+    said = "x" * 290 + KEY
+
+    failed = failure(
+        model(model_server("openai", Turn(status=400, body={"error": {"message": said}})))
+    )
+
+    assert KEY[:5] not in failed.message
 
 
 @everywhere
