@@ -82,7 +82,8 @@ def test_what_a_server_asks_is_a_form_that_nothing_is_remembered_of(
     # What is typed before the question stands there again is no answer to it.
     screen.wait_for("please answer a, e, d or ?\n" + form)
     screen.type("?\n")
-    screen.wait_for("send nothing")
+    screen.wait_for(form)
+    assert "send nothing" in screen.text
     screen.type("e\n")
     screen.wait_for("on one line")
     screen.type('{"name": "ann"}\n')
