@@ -50,6 +50,7 @@ DECIDE_NOTHING: set[Words] = {
     *(("audit", word) for word in ("list", "show", "stats", "export", "verify")),
     *(("trash", word) for word in ("list", "restore", "empty")),
     ("tools", "export"),
+    ("run",),
     *((word,) for word in ("lint", "schema", "doctor", "completion", "help", "__complete")),
 }
 

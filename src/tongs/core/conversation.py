@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from tongs.core.annotations import Any, Protocol, TypeAlias
+from tongs.core.digest import digest_of
 from tongs.core.record import dataclass, field
 
 
@@ -221,3 +222,11 @@ class ChatModel(Protocol):
         To close the iterator cancels the request on the wire. `tools` are functions in this model's
         `form`.
         """
+
+
+def call_id(conversation: str, message: int, position: int) -> str:
+    """The id under which a model's call is recorded, made of where it stands in its conversation.
+
+    So whoever resumes the conversation can look up what came of it.
+    """
+    return digest_of(f"{conversation}/{message}/{position}".encode())[:12]

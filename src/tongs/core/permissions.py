@@ -116,6 +116,14 @@ class Permissions:
             scratch=tuple(path for path in self.scratch if not covered(path, ceiling.readable)),
         )
 
+    def conflicts(self, other: Permissions) -> bool:
+        """Whether one may change what the other may see, or both may reach the same host."""
+        return (
+            _touch(self.write, other.readable)
+            or _touch(other.write, self.readable)
+            or bool(hosts.meet(self.network, other.network))
+        )
+
     def meet(self, other: Permissions) -> Permissions:
         """The most that both allow, written in one way.
 
@@ -256,6 +264,11 @@ def _is_texts(given: Any) -> bool:
 def covered(path: str, roots: Iterable[str]) -> bool:
     """Whether a path is one of the roots, or lies below one; all of them absolute."""
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def _touch(paths: Iterable[str], others: tuple[str, ...]) -> bool:
+    """Whether something lies below one of each."""
+    return any(covered(path, others) or any(covered(o, (path,)) for o in others) for path in paths)
 
 
 def _required(secrets: Iterable[Secret]) -> dict[str, bool]:

@@ -43,6 +43,7 @@ from tongs.store.trust import TrustStore
 if TYPE_CHECKING:
     from tongs.audit.log import AuditLog
     from tongs.builtin.workspace import Workspace
+    from tongs.core.permissions import Permissions
     from tongs.runtime.approvals import ApprovalDesk
     from tongs.runtime.creating import Created
     from tongs.runtime.offering import Offer, Offering
@@ -301,6 +302,13 @@ class Runtime:
         from tongs.template.values import utf8  # noqa: PLC0415 - large output only
 
         return kept(utf8(result.output), 0, self._parts.spool, result.tool_call_id).handle
+
+    def permitted(self, call: ToolCall, tool: Tool) -> Permissions | None:
+        """What a call may touch, with absolute paths; None where it will be refused."""
+        try:
+            return self._parts.allow(call, tool).permissions
+        except ToolError:
+            return None
 
     def validate(
         self, call: ToolCall, scope: Scope = Scope.ANY, *, preview: bool = False

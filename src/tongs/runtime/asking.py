@@ -9,7 +9,14 @@ from tongs.approvers.queue import QueueApprover
 from tongs.config.environment import editor
 from tongs.config.settings import Approvals, Webhook
 from tongs.core.annotations import TYPE_CHECKING
-from tongs.core.approval import Approver, Question, Settled, Voice
+from tongs.core.approval import (
+    ApprovalRequest,
+    ApprovalResponse,
+    Approver,
+    Question,
+    Settled,
+    Voice,
+)
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Waiter
 from tongs.core.record import dataclass
@@ -48,7 +55,7 @@ class Asking:
         settings = self.settings
         wait = settings.wait if wait is None else wait
         if wait is None and not settings.configured:
-            return None if terminal is None else self._at(terminal)
+            return None if terminal is None else _asked_by(waiter, self._at(terminal))
         voices = self._voices()
         if terminal is not None:
             voices.append(self._at(terminal))
@@ -146,6 +153,21 @@ class Asking:
                 return file.read(_LARGEST_SECRET).strip()
         except (OSError, UnicodeError):
             return None
+
+
+def _asked_by(waiter: Waiter, approver: TerminalApprover) -> Approver:
+    """A person takes their time: where others go on meanwhile, the question has its own thread."""
+    if not waiter.leaves_work:
+        return approver
+
+    async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
+        over: list[bool] = []
+        try:
+            return await waiter.blocking(lambda: approver.ask(request, lambda: bool(over)))
+        finally:
+            over.append(True)  # nobody waits for the answer any more
+
+    return ask
 
 
 def _host(webhook: Webhook) -> str:

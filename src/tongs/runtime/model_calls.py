@@ -1,7 +1,7 @@
 """A model's calls, in the shapes of its API: read, carried out, and answered.
 
-Whatever a model sends, there is an answer for each of its calls, in their order. Calls that only
-read run side by side; any other runs alone, after what came before it.
+Whatever a model sends, there is an answer for each of its calls, in their order. Neighbours whose
+permissions do not conflict run side by side; any other call waits for what came before it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias
+from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.record import dataclass, replace
+from tongs.core.execution import Observer
+from tongs.core.parts import Door
+from tongs.core.permissions import Permissions
+from tongs.core.record import dataclass, field, replace
 from tongs.core.result import ToolResult
 from tongs.core.tool import Level, Tool
 from tongs.output import visible
@@ -43,12 +46,50 @@ class Asked:
     error: ToolError | None = None
     # What the answer is called in OpenAI's responses API; empty: the call is of another.
     item: str = ""
+    # The id under which it is recorded; empty: any.
+    own_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     asked: Asked
     result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What a call may touch; None where nobody knows. `reads`: it says that it changes nothing."""
+
+    permissions: Permissions | None
+    reads: bool = False
+
+    def conflicts(self, other: _Claim) -> bool:
+        if self.reads and other.reads:
+            return False
+        if self.permissions is None or other.permissions is None:
+            return True
+        return self.permissions.conflicts(other.permissions)
+
+
+class Watch(Protocol):
+    """Told of each call as it begins and ends, and of what it writes meanwhile."""
+
+    def began(self, call: Asked) -> None: ...
+
+    def observer(self, call: Asked) -> Observer: ...
+
+    def ended(self, call: Asked, result: ToolResult) -> None: ...
+
+
+class _Unwatched:
+    def began(self, call: Asked) -> None:
+        """Nobody looks."""
+
+    def observer(self, call: Asked) -> Observer:
+        return lambda event: None
+
+    def ended(self, call: Asked, result: ToolResult) -> None:
+        """Nobody looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +100,7 @@ class ModelCalls:
     find: Callable[[str], Tool]
     caller: Caller
     approver: Approver | None
+    watch: Watch = field(default_factory=_Unwatched)
 
     async def run(self, asked: Sequence[Asked]) -> list[Answered]:
         """Every call with its result, in the order in which they were made."""
@@ -71,8 +113,7 @@ class ModelCalls:
 
             one_at_a_time = _queued(self.runtime.who_answers(self.approver))
             results += await gather(*(self._one(*pair, one_at_a_time) for pair in together))
-        pairs = zip(asked, results, strict=True)
-        return [Answered(call, self._readable(result)) for call, result in pairs]
+        return [Answered(call, result) for call, result in zip(asked, results, strict=True)]
 
     def run_sync(self, asked: Sequence[Asked]) -> list[Answered]:
         """One after the other, without an event loop."""
@@ -94,11 +135,24 @@ class ModelCalls:
     async def _one(
         self, call: Asked, tool: Tool | ToolError, approver: Approver | None
     ) -> ToolResult:
+        self.watch.began(call)
         if isinstance(tool, ToolError):
-            return self._refused(call, tool)
-        return await self.runtime.call(
-            self._name(tool), _arguments(call, tool), caller=self.caller, approver=approver
-        )
+            result = self._refused(call, tool)
+        else:
+            from tongs.sandbox.waiting import LoopWaiter  # noqa: PLC0415 - needs asyncio
+
+            waiter = LoopWaiter()
+            door = Door(
+                waiter, self.runtime.who_answers(approver, waiter), self.watch.observer(call)
+            )
+            result = await self.runtime.run(self._request(call, tool), door)
+        result = self._readable(result)
+        self.watch.ended(call, result)
+        return result
+
+    def _request(self, call: Asked, tool: Tool) -> ToolCall:
+        own_id = call.own_id or os.urandom(6).hex()
+        return ToolCall(own_id, self._name(tool), _arguments(call, tool), self.caller)
 
     def _readable(self, result: ToolResult) -> ToolResult:
         """With a handle, where the model is not shown all: output_read gives it the rest."""
@@ -109,21 +163,30 @@ class ModelCalls:
             return result
         return replace(result, metadata={**result.metadata, "outputHandle": handle})
 
-    def _groups(self, asked: Iterable[Asked]) -> Iterator[list[tuple[Asked, Tool | ToolError]]]:
+    def _groups(self, asked: Sequence[Asked]) -> Iterator[list[tuple[Asked, Tool | ToolError]]]:
         """Neighbours that may run at once."""
+        if len(asked) == 1:
+            yield [(asked[0], self._meant(asked[0]))]
+            return
         together: list[tuple[Asked, Tool | ToolError]] = []
+        claims: list[_Claim] = []
         for call in asked:
             tool = self._meant(call)
-            reads = isinstance(tool, Tool) and tool.level is Level.READ
-            if together and not reads:
+            claim = self._claim(call, tool)
+            if any(claim.conflicts(other) for other in claims):
                 yield together
-                together = []
+                together, claims = [], []
             together.append((call, tool))
-            if not reads:
-                yield together
-                together = []
+            claims.append(claim)
         if together:
             yield together
+
+    def _claim(self, call: Asked, tool: Tool | ToolError) -> _Claim:
+        if isinstance(tool, ToolError):
+            return _Claim(Permissions())  # nothing will run
+        # What a function of the program touches nobody knows.
+        known = None if tool.is_own else self.runtime.permitted(self._request(call, tool), tool)
+        return _Claim(known, reads=tool.level is Level.READ)
 
     def _meant(self, call: Asked) -> Tool | ToolError:
         if call.error is not None:
@@ -143,7 +206,8 @@ class ModelCalls:
 
     def _refused(self, call: Asked, error: ToolError) -> ToolResult:
         # The id of its own: the model's may be any text, and is for the answer only.
-        attempt = ToolCall(os.urandom(6).hex(), call.name, call.arguments, self.caller)
+        own_id = call.own_id or os.urandom(6).hex()
+        attempt = ToolCall(own_id, call.name, call.arguments, self.caller)
         return self.runtime.refuse(attempt, error)
 
 

@@ -20,6 +20,7 @@ from tongs.runtime.model_calls import (
     Asked,
     Message,
     ModelCalls,
+    Watch,
     anthropic_calls,
     anthropic_messages,
     openai_calls,
@@ -164,6 +165,18 @@ class Offer(ToolRegistry):
     ) -> list[Message]:
         answered = self._calls(caller, approver).run_sync(anthropic_calls(blocks))
         return anthropic_messages(self._grown(answered))
+
+    async def carry_out(
+        self,
+        asked: Sequence[Asked],
+        *,
+        caller: Caller,
+        approver: Approver | None,
+        watch: Watch,
+    ) -> list[Answered]:
+        """Every call with its result, in their order, followed by `watch`."""
+        calls = ModelCalls(self._runtime, self._offered, caller, approver, watch)
+        return self._grown(await calls.run(asked))
 
     def _calls(self, caller: Caller | None, approver: Approver | None) -> ModelCalls:
         return ModelCalls(self._runtime, self._offered, caller or AGENT, approver)

@@ -17,6 +17,7 @@ COMMANDS: dict[tuple[str, ...], str] = {
     ("tool", "import"): "tool_import",
     ("tool", "create"): "tool_create",
     ("tools", "export"): "tools_export",
+    ("run",): "run",
     ("trust",): "trust",
     ("review",): "review",
     ("approvals", "list"): "approvals_list",
@@ -67,6 +68,7 @@ SUMMARIES = {
     ("review",): "read and approve the tools that agents have created",
     ("tools",): "hand tools to the API of a model",
     ("tools", "export"): "print the tools as the API of a model takes them",
+    ("run",): "let a model answer a prompt with your tools",
     ("trust",): "accept the tools and the config that came with a project",
     ("approvals",): "answer what waits, and see what you decided once",
     ("approvals", "list"): "list the decisions that you wanted to be remembered",
@@ -141,6 +143,8 @@ VALUE_OPTIONS = frozenset(
         "--load-tools",
         "--color",
         "--scope",
+        "--model",
+        "--base-url",
     )
 )
 

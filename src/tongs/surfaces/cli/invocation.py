@@ -25,6 +25,8 @@ class Invocation:
         self.console = Console(options.color)
         # Where secrets come from, if not from the environment; to be set before the runtime opens.
         self.secrets: Callable[[str], str | None] | None = None
+        # For a command with an event loop or a thread; as above.
+        self.threads = False
         self._runtime: Runtime | None = None
 
     @property
@@ -80,7 +82,7 @@ class Invocation:
             load_tools=(*options.load_tool, *options.load_tools),
             use_cache=not options.no_cache,
             log_level=options.log_level,
-            single_thread=True,
+            single_thread=not self.threads,
             secrets=self.secrets,
         )
         self._runtime = runtime

@@ -1,0 +1,260 @@
+"""Conversations with models: SQLite in the state folder, every message on the disk as it is said.
+
+The answers to calls are kept one by one, as each call ends: whoever resumes after a crash knows
+which were given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.conversation import (
+    CallAnswered,
+    CallMade,
+    Conversation,
+    Message,
+    ModelSaid,
+    ToolsAnswered,
+    call_id,
+    message_of,
+)
+from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.record import dataclass, replace
+from tongs.store.files import private_folder
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_PATIENCE = 20.0
+_LONGEST_TITLE = 80
+_TABLES = """
+CREATE TABLE IF NOT EXISTS conversations (
+    id TEXT PRIMARY KEY,
+    title TEXT NOT NULL,
+    started TEXT NOT NULL,
+    changed REAL NOT NULL,
+    project TEXT NOT NULL,
+    model TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS said (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+    -- Of an answer: that of its call among those of the turn.
+    position INTEGER,
+    data TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS said_in ON said (conversation, number);
+"""
+
+# What is told of a call whose answer was lost with the process: its id in the record, and the call.
+Interrupted = Callable[[str, CallMade], CallAnswered]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """`changed` is seconds since 1970; `messages` counts what the person and the model said."""
+
+    id: str
+    title: str
+    started: str
+    changed: float
+    project: str
+    model: str
+    messages: int
+
+
+class ConversationStore:
+    """Opens the file for each step and closes it again: nothing of it is inherited by a fork."""
+
+    def __init__(self, state: str, now: Callable[[], float] = time.time) -> None:
+        self._path = os.path.join(state, "conversations.db")
+        self._now = now
+
+    def begin(self, project: str, model: str) -> Conversation:
+        """A new one, which is kept as soon as something is said in it."""
+        started = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(self._now()))
+        return Conversation(os.urandom(6).hex(), "", started, project, model)
+
+    def journal(self, conversation: Conversation) -> StoredJournal:
+        return StoredJournal(self, conversation)
+
+    def load(self, name: str, interrupted: Interrupted) -> Conversation:
+        """By its id or the beginning of it. Raises ToolError.
+
+        Calls without an answer get that of `interrupted`, which is kept, too.
+        """
+        with self._open() as database:
+            found = database.execute(
+                "SELECT * FROM conversations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(name), name)
+            ).fetchall()
+            if not name or len(found) != 1:
+                raise _unknown(name, several=len(found) > 1)
+            row = found[0]
+            said = database.execute(
+                "SELECT position, data FROM said WHERE conversation = ? ORDER BY number",
+                (row["id"],),
+            ).fetchall()
+        parts = (row["id"], row["title"], row["started"], row["project"], row["model"])
+        try:
+            read = [(each["position"], json.loads(each["data"])) for each in said]
+            messages, given = _divided(read)
+        except (ValueError, KeyError, TypeError) as error:
+            raise _broken(self._path, row["id"], error) from None
+        return self._whole(Conversation(*parts, messages), given, interrupted)
+
+    def last(self, project: str) -> str | None:
+        """The id of the one that was used last in a project."""
+        found = self.listed(project)
+        return found[0].id if found else None
+
+    def listed(self, project: str | None = None) -> list[Listed]:
+        """The one that was used last first."""
+        if not os.path.exists(self._path):
+            return []
+        where, values = ("1", ()) if project is None else ("project = ?", (project,))
+        with self._open() as database:
+            rows = database.execute(
+                "SELECT *, (SELECT count(*) FROM said WHERE conversation = id AND position IS NULL)"
+                f" AS messages FROM conversations WHERE {where} ORDER BY changed DESC",
+                values,
+            ).fetchall()
+        return [Listed(*(row[name] for name in Listed.__match_args__)) for row in rows]
+
+    def rename(self, name: str, title: str) -> None:
+        with self._changing() as database:
+            database.execute("UPDATE conversations SET title = ? WHERE id = ?", (title, name))
+
+    def remove(self, name: str) -> bool:
+        with self._changing() as database:
+            done = database.execute("DELETE FROM conversations WHERE id = ?", (name,))
+            return done.rowcount == 1
+
+    def add(
+        self, conversation: Conversation, data: dict[str, Any], position: int | None = None
+    ) -> None:
+        """Kept when this returns; raises ToolError."""
+        values = (
+            *(conversation.id, conversation.title or _title(data), conversation.started),
+            *(self._now(), conversation.project, conversation.model),
+        )
+        with self._changing() as database:
+            database.execute(
+                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
+                " SET changed = excluded.changed, model = excluded.model",
+                values,
+            )
+            database.execute(
+                "INSERT INTO said (conversation, position, data) VALUES (?, ?, ?)",
+                (conversation.id, position, json.dumps(data)),
+            )
+
+    def _whole(
+        self, broken: Conversation, given: dict[int, CallAnswered], interrupted: Interrupted
+    ) -> Conversation:
+        """With an answer to each call of the turn in which it broke off."""
+        messages = broken.messages
+        last = messages[-1] if messages else None
+        if not isinstance(last, ModelSaid) or not last.calls:
+            return broken
+        for at, call in enumerate(last.calls):
+            if at not in given:
+                given[at] = interrupted(call_id(broken.id, len(messages) - 1, at), call)
+                self.add(broken, given[at].to_data(), at)
+        answers = ToolsAnswered(tuple(given[at] for at in sorted(given)))
+        return replace(broken, messages=(*messages, answers))
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        with self._open() as database:
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield database
+            except BaseException:
+                database.execute("ROLLBACK")
+                raise
+            database.execute("COMMIT")
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        import sqlite3  # noqa: PLC0415 - for conversations only
+
+        try:
+            private_folder(os.path.dirname(self._path))
+            # Made before SQLite does, so that nobody else can ever read it.
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            database = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
+            database.row_factory = sqlite3.Row
+            try:
+                database.execute("PRAGMA journal_mode = WAL")
+                database.execute("PRAGMA synchronous = FULL")
+                database.execute("PRAGMA foreign_keys = ON")
+                database.executescript(_TABLES)
+                yield database
+            finally:
+                database.close()
+        except (sqlite3.Error, OSError) as error:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                f"conversations cannot be kept in {self._path}: {error}",
+                hint="free some space, or move a broken file away; what is in it is then gone",
+            ) from None
+
+
+class StoredJournal:
+    """Keeps one conversation as it goes on."""
+
+    def __init__(self, store: ConversationStore, conversation: Conversation) -> None:
+        self._store = store
+        self._conversation = conversation
+
+    def add(self, message: Message) -> None:
+        if not isinstance(message, ToolsAnswered):  # whose answers are there already
+            self._store.add(self._conversation, message.to_data())
+
+    def add_answer(self, position: int, answer: CallAnswered) -> None:
+        self._store.add(self._conversation, answer.to_data(), position)
+
+
+def _divided(
+    said: Sequence[tuple[int | None, dict[str, Any]]],
+) -> tuple[tuple[Message, ...], dict[int, CallAnswered]]:
+    """The messages, and the answers of the last turn where that broke off."""
+    messages: list[Message] = []
+    given: dict[int, CallAnswered] = {}
+    calls = 0
+    for position, data in said:
+        if position is None:
+            message = message_of(data)
+            calls = len(message.calls) if isinstance(message, ModelSaid) else 0
+            messages.append(message)
+            continue
+        given[position] = CallAnswered.from_data(data)
+        if len(given) == calls:
+            messages.append(ToolsAnswered(tuple(given[at] for at in sorted(given))))
+            given = {}
+    return tuple(messages), given
+
+
+def _title(data: dict[str, Any]) -> str:
+    words = " ".join(str(data.get("text", "")).split())
+    return words if len(words) <= _LONGEST_TITLE else words[: _LONGEST_TITLE - 1] + "…"
+
+
+def _unknown(name: str, *, several: bool) -> ToolError:
+    what = "several conversations begin with" if several else "there is no conversation"
+    return ToolError(
+        ErrorCode.INVALID_ARGUMENTS, f"{what} `{name[:40]}`", hint="tongs chat --list shows them"
+    )
+
+
+def _broken(path: str, name: str, error: Exception) -> ToolError:
+    return ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        f"the conversation {name} in {path} cannot be read: {error}",
+        hint="begin a new one",
+    )
