@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+from tests.model_servers import ModelServer, Turn
 from tests.web import Web
 
 
@@ -21,3 +22,18 @@ def other() -> Iterator[Web]:
     made = Web(name="127.0.0.2")
     yield made
     made.close()
+
+
+@pytest.fixture
+def model_server() -> Iterator[Callable[..., ModelServer]]:
+    """`model_server("openai", Turn(text=["hello"]))`: a provider that answers so."""
+    made: list[ModelServer] = []
+
+    def make(protocol: str = "openai", *turns: Turn) -> ModelServer:
+        made.append(ModelServer(protocol, turns))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.gone.set()
+        server.close()

@@ -51,7 +51,10 @@ DECIDE_NOTHING: set[Words] = {
     *(("trash", word) for word in ("list", "restore", "empty")),
     ("tools", "export"),
     ("run",),
-    *((word,) for word in ("lint", "schema", "doctor", "completion", "help", "__complete")),
+    *(
+        (word,)
+        for word in ("lint", "schema", "models", "doctor", "completion", "help", "__complete")
+    ),
 }
 
 ASKS = "approval: {required: true, reason: look}\ntags: [read]\n"

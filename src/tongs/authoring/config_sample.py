@@ -90,6 +90,26 @@ SAMPLE = """\
   # (with a url).
 #  search: {provider: brave, key: BRAVE_API_KEY}
 
+# Models for tongs run and tongs chat. Without an entry: tongs run --model openai:NAME, with the key
+# of OPENAI_API_KEY. tongs models --test tells whether they answer.
+#models:
+#  default: local
+#  local: {provider: ollama, model: "qwen3:8b"}
+#  claude:
+#    provider: anthropic
+#    model: claude-sonnet-5
+    # Where the key is, never the key: env:NAME, file:PATH, keyring:SERVICE/NAME.
+#    key: keyring:anthropic/key
+#    settings: {max_tokens: 8192}
+#  work:
+#    provider: openai-compatible
+#    model: gpt-oss-120b
+#    base_url: https://models.example.org/v1
+#    key: file:~/.secrets/models
+    # HTTPS_PROXY is used only where it is named.
+#    proxy: env:HTTPS_PROXY
+#    instructions: Answer in one sentence.
+
 # Programs that run scripts.
 #interpreters: {default_shell: bash, python: python3}
 

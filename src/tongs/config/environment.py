@@ -78,6 +78,19 @@ def temporarily(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+@contextmanager
+def without(prefixes: tuple[str, ...]) -> Iterator[None]:
+    """The environment of this process without some variables for a moment: what is imported or made
+    meanwhile cannot read them. Other threads do not see them either."""
+    taken = {name: value for name, value in os.environ.items() if name.startswith(prefixes)}
+    for name in taken:
+        os.environ.pop(name, None)
+    try:
+        yield
+    finally:
+        os.environ.update(taken)
+
+
 def uses_native(env: Mapping[str, str]) -> bool:
     """Whether the compiled fork server may start processes; the one in Python does the same."""
     return env.get("TONGS_NATIVE") != "0"

@@ -10,6 +10,8 @@ from tongs.config.settings import (
     AuditSettings,
     Ceiling,
     CustomTools,
+    ModelConfig,
+    Models,
     Reference,
     Search,
     Settings,
@@ -89,6 +91,7 @@ class Merger:
             telemetry=bool(data.get("telemetry", before.telemetry)),
             secrets={**before.secrets, **_references(document)},
             web=_web(before.web, data.get("web") or {}),
+            models=_models(before.models, document),
             tools={
                 **before.tools,
                 **{
@@ -314,6 +317,35 @@ def _web(before: Web, written: Mapping[str, Any]) -> Web:
     return Web(
         allow=_joined(before.allow, written.get("allow")),
         search=Search(**search) if search else before.search,
+    )
+
+
+def _models(before: Models, document: Document) -> Models:
+    """A key is for the address beside it, so a file that has a name says all of that model."""
+    written = dict(document.data.get("models") or {})
+    default = written.pop("default", before.default)
+    return Models(default, {**before.named, **{name: _model(document, name) for name in written}})
+
+
+def _model(document: Document, name: str) -> ModelConfig:
+    written = document.data["models"][name]
+
+    def reference(key: str) -> Reference | None:
+        place = document.line_of(("models", name, key))
+        return Reference(written[key], f"{document.source}:{place}") if key in written else None
+
+    settings = dict(written.get("settings") or {})
+    if "timeout" in settings:
+        settings["timeout"] = duration(settings["timeout"])
+    return ModelConfig(
+        provider=written["provider"],
+        model=written["model"],
+        base_url=written.get("base_url", ""),
+        key=reference("key"),
+        proxy=reference("proxy"),
+        instructions=written.get("instructions", ""),
+        settings=settings,
+        source=f"{document.source}:{document.line_of(('models', name))}",
     )
 
 

@@ -132,6 +132,31 @@ class Web:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """One entry of `models`: who answers, where, and where the key is."""
+
+    provider: str
+    model: str
+    # "": the provider's usual address.
+    base_url: str = ""
+    key: Reference | None = None
+    # An address, or where that is.
+    proxy: Reference | None = None
+    instructions: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    # `file:line`; "" for one that was named on the command line.
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """`models`: those that have a name, and the one that is used where none is named."""
+
+    default: str = ""
+    named: Mapping[str, ModelConfig] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     interpreters: Mapping[str, str] = field(default_factory=dict)
     auto_approve: tuple[str, ...] = ()
@@ -145,6 +170,7 @@ class Settings:
     custom_tools: CustomTools = field(default_factory=CustomTools)
     approvals: Approvals = field(default_factory=Approvals)
     web: Web = field(default_factory=Web)
+    models: Models = field(default_factory=Models)
     ceilings: tuple[Ceiling, ...] = ()
     rules: tuple[WrittenRule, ...] = ()
     audit: AuditSettings = field(default_factory=AuditSettings)

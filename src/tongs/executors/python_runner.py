@@ -33,6 +33,8 @@ _LONGEST = 4000
 _MOST_FRAMES = 20
 # The function is a coroutine function: inspect.CO_COROUTINE, without what inspect costs to load.
 _COROUTINE = 0x80
+# `json.dumps` makes one for each value.
+_encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class Failure(Exception):
@@ -182,7 +184,7 @@ class Runner:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         twin.answer(b'{"args": ["x", 1], "kwargs": {"x": null}, "json": true}', nowhere)
         os.close(nowhere)
-        _open_streams()
+        _flush_all()
 
     def _found(self, module: str, function: str) -> Any:
         try:
@@ -264,7 +266,7 @@ def _written(value: Any, *, as_json: bool) -> tuple[str, str]:
                 "result", type=_type_name(type(value)), reason=_cut(repr(error))
             ) from None
     try:
-        return "json", json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return "json", _encoded(value)
     except (TypeError, ValueError, RecursionError) as error:
         culprit = _type_name(type(_culprit(value)))
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -345,15 +347,23 @@ def own_stdout() -> int:
 
 def leave(code: int) -> None:
     """End this process as an interpreter would, but without a wait for threads that still run."""
-    # What fails here can be told to nobody any more.
+    finish()
+    os._exit(code)
+
+
+def finish() -> None:
+    """What an interpreter does before it ends. What fails here can be told to nobody any more."""
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 - there is no public way
+    _flush_all()
+
+
+def _flush_all() -> None:
     for stream in _open_streams():
         with contextlib.suppress(BaseException):
             if not stream.closed and stream.writable():
                 stream.flush()
     _flush_streams()
-    os._exit(code)
 
 
 def main() -> None:

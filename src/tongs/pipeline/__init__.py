@@ -207,7 +207,8 @@ async def execute(
     walls = own_walls(tool, parts)
     if walls is None:
         policy = policy_of(call, tool, allowance, world, parts)
-        policy = replace(policy, redactor=door.redactor)
+        if door.redactor is not None:
+            policy = replace(policy, redactor=door.redactor)
         session = parts.sandbox.open(policy, door.waiter)
     else:
         session = NoProcesses(*walls)

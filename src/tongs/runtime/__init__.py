@@ -262,7 +262,9 @@ class Runtime:
         **kwargs: Any,
     ) -> ToolResult:
         """`call` for programs without an event loop: no loop, and no thread but for a job."""
-        call = replace(_request(name, arguments, kwargs, caller), background=background)
+        call = _request(name, arguments, kwargs, caller)
+        if background:
+            call = replace(call, background=True)
         return self.run_sync(call, approver=approver)
 
     def run_sync(

@@ -19,6 +19,10 @@ from tongs.store.files import read_whole
 
 MOST_FILES = 1000
 MOST_BYTES = 16 * 1024 * 1024
+# Bytes of one tool that are kept in memory.
+_MOST_KEPT = 256 * 1024
+# Neither waits for a pipe nor follows a link.
+_PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0)
 # What the system brings along is not the author's to change, nor ours to pin.
 _SYSTEM = ("/bin", "/lib", "/lib64", "/sbin", "/usr")
 
@@ -57,6 +61,50 @@ def bundle_digest(
 ) -> str:
     """The digest of `bundle`, for whoever does not read it."""
     return _digest(_contents(folder, also, read or {}))
+
+
+class Snapshot:
+    """The plain files that define a tool, as they were read: soon compared with what is there."""
+
+    def __init__(self, folder: str, contents: Sequence[tuple[Part, bytes]]) -> None:
+        self._folder = folder
+        self._names = os.listdir(folder)
+        self._files = [(part.path, part.executable, data) for part, data in contents]
+        inside = [path for path, _, _ in self._files if os.path.dirname(path) == folder]
+        small = sum(len(data) for _, data in contents) <= _MOST_KEPT
+        plain = not any(part.target for part, _ in contents)
+        # What lies deeper would have to be listed as well.
+        self._usable = small and plain and len(inside) == len(self._names)
+
+    def holds(self) -> bool:
+        """Whether every byte, name and executable bit is as it was, or no if it is hard to say."""
+        try:
+            return (
+                self._usable
+                and os.listdir(self._folder) == self._names
+                and all(_is(path, data, executable=x) for path, x, data in self._files)
+            )
+        except OSError:
+            return False
+
+
+def _is(path: str, data: bytes, *, executable: bool) -> bool:
+    descriptor = os.open(path, _PLAIN)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        return (
+            stat.S_ISREG(mode)
+            and bool(mode & 0o111) == executable
+            and os.read(descriptor, len(data) + 1) == data
+        )
+    finally:
+        os.close(descriptor)
+
+
+def snapshot(folder: str, also: Sequence[str], digest: str) -> Snapshot | None:
+    """What lies there, if this is its digest."""
+    contents = list(_contents(folder, also, {}))
+    return Snapshot(folder, contents) if _digest(contents) == digest else None
 
 
 def _digest(contents: Iterable[tuple[Part, bytes]]) -> str:
@@ -124,10 +172,12 @@ def _walked(top: str, base: str) -> Iterator[Part]:
 
 def _part(path: str, base: str) -> Part:
     name = _seen_from(base, path)
+    target = ""
     try:
         facts = os.lstat(path)
-        target = os.readlink(path) if stat.S_ISLNK(facts.st_mode) else ""
-        facts = os.stat(path)
+        if stat.S_ISLNK(facts.st_mode):
+            target = os.readlink(path)
+            facts = os.stat(path)
     except OSError as error:
         raise _refused(path, f"cannot be read: {error.strerror}") from None
     if not stat.S_ISREG(facts.st_mode):

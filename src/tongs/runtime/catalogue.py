@@ -233,7 +233,7 @@ class Catalogue:
         state = self.trust_of(tool.origin)
         if state is Trust.PLACE:
             return tool
-        creation = self._trust.creation(tool.origin.path)
+        creation = self._trust.creation(tool.origin.path, anew=False)
         creator = "" if creation is None else creation.creator
         place = (tool.origin.path, tool.origin.member)
         before = self._judged.get(place)

@@ -27,7 +27,7 @@ _JOINED = (
 # Each of these holds beside the others.
 _CEILING = ("security", "max_permissions")
 # Read by later versions only, so nothing inside of them is told apart.
-_WHOLE = ("mcp", "models", "store")
+_WHOLE = ("mcp", "store")
 _NOTHING_YET = "nothing reads it yet"
 
 
@@ -88,6 +88,8 @@ def _said(voice: Voice, refused: set[tuple[str, str]]) -> Iterator[Setting]:
 
 def _leaves(data: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     whole = path == _CEILING or path[-1:] == ("permissions",) or (path and path[0] in _WHOLE)
+    # A later file says all of a model, or nothing.
+    whole = whole or (len(path) == 2 and path[0] == "models")
     if not isinstance(data, Mapping) or whole or (path and not data):
         yield path
         return

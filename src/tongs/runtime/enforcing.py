@@ -55,6 +55,8 @@ class ChosenSandbox:
         self._spool = spool
         self._state = state
         self._made: dict[str, Sandbox] = {}
+        # By what calls insist on: which of them it is.
+        self._choices: dict[str, Sandbox] = {}
         self._found: Found | None = None
         # Calls of several threads may be the first together, and what is tried out is tried once.
         self._lock = _thread.RLock()
@@ -78,7 +80,10 @@ class ChosenSandbox:
 
     def _opened(self, policy: Policy, waiter: Waiter) -> Session:
         try:
-            return self._chosen(self._wanted(policy)).open(policy, waiter)
+            choice = self._choices.get(policy.enforcement)
+            if choice is None:
+                choice = self._choices[policy.enforcement] = self._chosen(self._wanted(policy))
+            return choice.open(policy, waiter)
         except ToolError as error:
             if (
                 error.code is not ErrorCode.SANDBOX_UNAVAILABLE
@@ -116,6 +121,7 @@ class ChosenSandbox:
     def found(self, *, again: bool = False) -> Found:
         """What this machine can enforce. `again` asks the machine, and keeps what it says."""
         if self._found is None or again:
+            self._choices.clear()
             self._found = found_here(
                 self._state, direct=self._direct, native=self._host.native, again=again
             )

@@ -81,10 +81,10 @@ class Secrets:
         if given is not None:
             return given
         if (reference := self._references.get(name)) is not None:
-            return self._look_up(reference)
+            return self.look_up(reference)
         return self._host.get(name) if self._given is None else None
 
-    def _look_up(self, reference: Reference) -> str | None:
+    def look_up(self, reference: Reference) -> str | None:
         """The value; None where there is none. Raises Unusable where it must not be used."""
         kind, _, rest = reference.text.partition(":")
         if kind == "env":

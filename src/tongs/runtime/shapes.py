@@ -10,12 +10,12 @@ from contextlib import suppress
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem
-from tongs.core.record import dataclass, replace
+from tongs.core.record import dataclass, field, replace
 from tongs.core.tool import Origin, Tool
 from tongs.runtime.documents import Documents
 
 if TYPE_CHECKING:
-    from tongs.runtime.bundle import Bundle
+    from tongs.runtime.bundle import Bundle, Snapshot
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.settings_files import SettingsFiles
@@ -243,6 +243,11 @@ class YamlShape:
 @dataclass(frozen=True, slots=True)
 class ManifestShape:
     documents: Documents
+    # Of those that were loaded twice: the tool, where it was said to come from, its files, and who
+    # says that these would be found again.
+    seen: dict[str, tuple[Tool, Origin, Snapshot, Callable[[Tool], bool]]] = field(
+        default_factory=dict
+    )
 
     def name(self, path: str) -> str:
         return os.path.basename(os.path.dirname(path))
@@ -250,6 +255,8 @@ class ManifestShape:
     def load(
         self, path: str, origin: Origin, data: bytes | None = None, known: Tool | None = None
     ) -> Tool:
+        if known is not None and data is None and self._is_seen(known, path, origin):
+            return known
         from tongs.formats import manifest  # noqa: PLC0415 - as above
         from tongs.runtime.bundle import bundle_digest  # noqa: PLC0415 - manifests only
 
@@ -266,18 +273,34 @@ class ManifestShape:
         digest = bundle_digest(os.path.dirname(path), tool.parts, {path: data})
         return replace(tool, origin=replace(located, digest=digest))
 
+    def _is_seen(self, known: Tool, path: str, origin: Origin) -> bool:
+        """As `_is_unchanged`, of what was found so once: without a look at more than its bytes."""
+        seen = self.seen.get(path)
+        if seen is None or seen[0] is not known or seen[1] != origin:
+            return False
+        _, _, snapshot, finds_the_same = seen
+        return finds_the_same(known) and snapshot.holds()
+
     def _is_unchanged(self, known: Tool, path: str, origin: Origin, data: bytes) -> bool:
         """Whether these bytes, and what lies around them, would give the same tool again."""
         from tongs.formats import manifest  # noqa: PLC0415 - as above
-        from tongs.runtime.bundle import bundle_digest  # noqa: PLC0415 - manifests only
+        from tongs.runtime.bundle import bundle_digest, snapshot  # noqa: PLC0415 - manifests only
 
         located = replace(origin, path=path, format=MANIFEST, digest=known.origin.digest)
         if located != known.origin or not manifest.finds_the_same(known):
             return False
+        folder = os.path.dirname(path)
         try:
-            return bundle_digest(os.path.dirname(path), known.parts, {path: data}) == located.digest
-        except DefinitionInvalid:
+            if bundle_digest(folder, known.parts, {path: data}) != located.digest:
+                return False
+            seen = self.seen.get(path)
+            if seen is None or seen[0] is not known or seen[1] != origin:
+                found = snapshot(folder, known.parts, located.digest)
+                if found is not None:
+                    self.seen[path] = (known, origin, found, manifest.finds_the_same)
+        except (DefinitionInvalid, OSError):
             return False  # to load it says why
+        return True
 
     def bundle(self, tool: Tool) -> Bundle:
         from tongs.runtime.bundle import bundle  # noqa: PLC0415 - manifests only

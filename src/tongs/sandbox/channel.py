@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread  # the public module is one that a command line never needs
 import os
+import select
 from collections.abc import Callable, Hashable
 
 from tongs.core.annotations import TYPE_CHECKING
@@ -12,6 +13,7 @@ from tongs.core.record import dataclass
 from tongs.sandbox import orders, packets
 from tongs.sandbox.orders import Jail, Request
 from tongs.sandbox.scratch import Scratch
+from tongs.sandbox.waiting import poll
 
 if TYPE_CHECKING:
     from tongs.sandbox.cgroups import Group
@@ -73,7 +75,7 @@ class Channel:
     @property
     def alive(self) -> bool:
         """Whether it still waits. A supervisor that nobody used for a while is gone."""
-        while not self.over and self.listen():
+        while not self.over and poll([(self.fileno(), select.POLLIN)], 0) and self.listen():
             pass
         return not self.over and self._launched is not None and not self._launched.doomed
 

@@ -24,7 +24,7 @@ from tongs.sandbox.linux import (
     threads_of,
 )
 from tongs.sandbox.orders import Jail
-from tongs.sandbox.roots import WRITE, Roots, found_roots, inside
+from tongs.sandbox.roots import WRITE, Roots, inside
 from tongs.sandbox.session import Confinement
 from tongs.sandbox.system import System
 
@@ -54,7 +54,7 @@ class LandlockSandbox(LinuxSandbox):
         permissions = policy.permissions
         if not isinstance(permissions.network, bool):
             raise _no_host_lists(permissions.network)
-        roots = found_roots(permissions, self._host, policy.programs)
+        roots = self._roots.found(permissions, self._host, policy.programs)
         _refuse_state(roots, self._host)
         if self._abi < 1:
             # Somebody found it once, and it is gone: without it nothing here confines files.

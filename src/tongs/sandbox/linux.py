@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.permissions import Limits
+from tongs.sandbox.roots import KnownRoots
 
 if TYPE_CHECKING:
     from tongs.core.execution import Policy, Session, SpoolOpener, Waiter
@@ -43,6 +44,7 @@ class LinuxSandbox(ABC):
         self._host = host
         self._system: System | None = None
         self._asked_abi: int | None = None
+        self._roots = KnownRoots()
         self._jails: dict[Hashable, Jail] = {}
         self._kept: Pool | None = None
         self._places: list[Found | None] = []
@@ -58,6 +60,8 @@ class LinuxSandbox(ABC):
             )
         from tongs.sandbox.session import TreeSession  # noqa: PLC0415 - Linux only
 
+        if self._templates is not None:
+            self._templates.stir(policy.permissions)
         confinement = self._confined(policy)
         return TreeSession(
             policy,
@@ -86,9 +90,9 @@ class LinuxSandbox(ABC):
 
     def _known_system(self) -> System:
         """What programs need of this host; looked up again when a part of it was replaced."""
-        from tongs.sandbox.system import system_of  # noqa: PLC0415 - Linux only
-
         if self._system is None or not self._system.current:
+            from tongs.sandbox.system import system_of  # noqa: PLC0415 - Linux only
+
             self._system = system_of(self._host)
             # Their walls show what is no longer there.
             self._jails.clear()

@@ -25,7 +25,6 @@ from tongs.sandbox.linux import (
     seccomp_filter,
 )
 from tongs.sandbox.orders import PROXY_PORT, Jail
-from tongs.sandbox.roots import found_roots
 from tongs.sandbox.session import Confinement
 from tongs.sandbox.system import System
 
@@ -57,6 +56,8 @@ def create(
 class NamespaceSandbox(LinuxSandbox):
     """The walls of tier A."""
 
+    _own_warmth: Warmth | None = None
+
     def _confined(self, policy: Policy) -> Confinement:
         permissions = policy.permissions
         not_enforced = []
@@ -64,7 +65,7 @@ class NamespaceSandbox(LinuxSandbox):
             # It can be read, and what the call writes is refused instead of forgotten.
             permissions = replace(permissions, scratch=())
             not_enforced.append("scratch-view")
-        roots = found_roots(permissions, self._host, policy.programs)
+        roots = self._roots.found(permissions, self._host, policy.programs)
         hosts = permissions.network if not isinstance(permissions.network, bool) else ()
         if hosts:
             _check_hosts(hosts, policy.private_hosts)
@@ -103,9 +104,12 @@ class NamespaceSandbox(LinuxSandbox):
             return None
         if not isinstance(permissions.network, bool):
             return None
-        from tongs.sandbox.warm import Warmth  # noqa: PLC0415 - servers only
+        if self._own_warmth is None:
+            from tongs.sandbox.warm import Warmth  # noqa: PLC0415 - servers only
 
-        return Warmth(self._abi, (view.TEMPORARY, view.SHARED_MEMORY, self._host.home), "/")
+            folders = (view.TEMPORARY, view.SHARED_MEMORY, self._host.home)
+            self._own_warmth = Warmth(self._abi, folders, "/")
+        return self._own_warmth
 
     def _blueprint(self, policy: Policy, roots: Roots, held: view.Held) -> Blueprint:
         system = self._known_system()

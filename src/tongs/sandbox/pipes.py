@@ -8,16 +8,19 @@ import os
 class Pipes:
     """Made together, closed together. Tongs' own ends do not block.
 
-    `given` are the ends for the payload: stdin, stdout, stderr.
+    `given` are the ends for the payload: stdin, stdout, stderr; the last two where it has no use
+    for the first.
     """
 
     __slots__ = ("_kept", "given", "stderr", "stdin", "stdout")
 
-    def __init__(self, *, with_stdin: bool) -> None:
+    def __init__(self, *, with_stdin: bool | None) -> None:
         self.given: list[int] = []
         self._kept: set[int] = set()
         try:
-            self.stdin = self._outgoing() if with_stdin else self._nothing()
+            self.stdin = -1
+            if with_stdin is not None:
+                self.stdin = self._outgoing() if with_stdin else self._nothing()
             self.stdout = self._incoming()
             self.stderr = self._incoming()
         except BaseException:

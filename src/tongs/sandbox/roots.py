@@ -23,6 +23,8 @@ READ = 0
 SCRATCH = 1
 WRITE = 2
 
+# Permissions whose roots are kept in memory.
+_MOST_KNOWN = 64
 _KEYS = {READ: "read", SCRATCH: "read", WRITE: "write"}
 # To grant one of these for writing would be to grant the machine.
 _NEVER_WRITTEN = frozenset(
@@ -70,9 +72,14 @@ def found_roots(permissions: Permissions, host: Host, programs: Iterable[str] = 
 
     `programs` are read, too, as far as they exist and are no links.
     """
+    return _merged(*_each(permissions, host, programs))
+
+
+def _each(
+    permissions: Permissions, host: Host, programs: Iterable[str]
+) -> tuple[list[Root], list[str]]:
+    """Everything that is named, and the paths at which there is nothing."""
     found = [path for path in programs if _is_plain(path)]
-    if not permissions.readable and not found:
-        return _NONE
     modes: dict[str, int] = dict.fromkeys(found, READ)
     for mode, paths in (
         (READ, permissions.read),
@@ -90,8 +97,52 @@ def found_roots(permissions: Permissions, host: Host, programs: Iterable[str] = 
             missing.append(path)
         else:
             entries.append(Root(path, mode, *identity))
+    return entries, missing
+
+
+def _merged(entries: list[Root], missing: list[str]) -> Roots:
+    if not entries and not missing:
+        return _NONE
     named = frozenset(root.path for root in entries if root.mode == WRITE)
     return Roots(tuple(_without_repeats(entries)), tuple(missing), named)
+
+
+class KnownRoots:
+    """`found_roots`, and what it found for the permissions of earlier calls, while that is there.
+
+    Each is looked at by its path, which is cheaper than to open it: it is the very file or folder
+    that was found without a link on the way, whatever leads to it by now.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Permissions, tuple[str, ...], list[Root], Roots]] = {}
+
+    def found(self, permissions: Permissions, host: Host, programs: tuple[str, ...]) -> Roots:
+        known = self._known.get(id(permissions))
+        if known is not None and known[0] is permissions and known[1] == programs:
+            *_, entries, roots = known
+            if are_there(entries):
+                return roots
+        entries, missing = _each(permissions, host, programs)
+        roots = _merged(entries, missing)
+        # Nobody looks for what was not there, so it is looked for each time.
+        if {*permissions.readable, *programs} == {root.path for root in entries}:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[id(permissions)] = (permissions, programs, entries, roots)
+        return roots
+
+
+def are_there(roots: Iterable[Root]) -> bool:
+    """Whether each is still what lies at its path. Whoever shows it to a call opens it again."""
+    try:
+        for root in roots:
+            facts = os.lstat(root.path)
+            if facts.st_ino != root.inode or facts.st_dev != root.device:
+                return False
+    except OSError:
+        return False
+    return True
 
 
 def _is_plain(path: str) -> bool:

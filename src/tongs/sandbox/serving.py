@@ -49,6 +49,7 @@ class Serving:
         if template is None:
             return None
         keep = False
+        template.permissions = self.policy.permissions
         self.scratch = self.confinement.scratch or template.channel.scratch.tmp
         started = time.monotonic()
         was_warm = template.can_stay
@@ -86,7 +87,7 @@ class Serving:
         self, template: Template, service: Service, capture: Capture, observe: Observer
     ) -> Report:
         try:
-            pipes = Pipes(with_stdin=False)
+            pipes = Pipes(with_stdin=None)
         except OSError as error:
             raise failures.unusable(_command(service), f"no pipes: {error.strerror}") from error
         pump = Pump(pipes, template, b"", capture, observe)

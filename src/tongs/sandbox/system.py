@@ -6,7 +6,7 @@ import os
 
 from tongs.core.record import dataclass
 from tongs.sandbox.host import Host
-from tongs.sandbox.roots import READ, Root, identified, inside
+from tongs.sandbox.roots import READ, Root, are_there, identified, inside
 
 FOLDERS = tuple(
     "/" + name for name in "usr bin sbin lib lib32 lib64 libx32 opt nix/store gnu/store".split()
@@ -61,16 +61,7 @@ class System:
     @property
     def current(self) -> bool:
         """Whether every program is what was found: somebody may have made an environment anew."""
-        return all(map(_is_there, self.programs))
-
-
-def _is_there(program: Root) -> bool:
-    # Cheaper than to open it, and enough: what a call is shown is opened and compared anyway.
-    try:
-        facts = os.lstat(program.path)
-    except OSError:
-        return False
-    return (facts.st_dev, facts.st_ino) == (program.device, program.inode)
+        return are_there(self.programs)
 
 
 def system_of(host: Host) -> System:

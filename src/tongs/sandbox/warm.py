@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import _socket  # the public module costs a whole interpreter start for its enums
 import _thread  # as in channel.py
+import contextlib
 import json
 import os
+import select
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping
 
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.permissions import covered
+from tongs.core.permissions import Permissions, covered
 from tongs.core.record import dataclass
 from tongs.sandbox import orders, packets
+from tongs.sandbox.waiting import poll
 
 if TYPE_CHECKING:
     from tongs.sandbox.channel import Channel, Pool
@@ -36,6 +39,8 @@ IDLE = 60.0
 OLDEST = 600.0
 # Seconds for which a service that could not be kept is not tried again.
 COLD_FOR = 60.0
+# Seconds for which what a process has touched stays near the processor.
+_NEAR = 0.005
 # Seconds between two looks at all that wait.
 _SWEEP = 5.0
 # The largest packet: what was read while preparing, and how a request has ended.
@@ -84,12 +89,14 @@ class Template:
         self._left = b""
         self._made = time.monotonic()
         self.used = self._made
+        # Of the call that it has served last.
+        self.permissions: Permissions | None = None
         self._kills = 0
 
     def start(self, request: Request, descriptors: list[int], told: bytes) -> None:
         """Start its program, with the standard output and error of its first call."""
         try:
-            self.channel.send(request, [self._theirs.fileno(), *descriptors[1:]])
+            self.channel.send(request, [self._theirs.fileno(), *descriptors])
         finally:
             self._theirs.close()
         self._send(told, [])
@@ -98,6 +105,11 @@ class Template:
         """Hand over a request. It counts as taken unless the line says that it was not."""
         self.said[:] = [[orders.ACCEPTED]]
         self._send(request, descriptors)
+
+    def stir(self) -> None:
+        """A packet without a request: nothing of the tool runs for it."""
+        with contextlib.suppress(OSError):
+            self._line.send(packets.EMPTY, _socket.MSG_DONTWAIT)
 
     def fileno(self) -> int:
         return self.channel.fileno() if self._hung_up else self._line.fileno()
@@ -133,13 +145,8 @@ class Template:
         """Whether it has ended, or was not used for so long that it is about to."""
         if time.monotonic() - self.used > IDLE or not self.channel.alive:
             return True
-        try:
-            self._line.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-        return True  # its end, or a word that nobody has asked for
+        # Its end, or a word that nobody has asked for.
+        return bool(poll([(self._line.fileno(), select.POLLIN)], 0))
 
     def end(self, pool: Pool) -> None:
         self._line.close()
@@ -265,6 +272,19 @@ class Templates:
         with self._lock:
             self._at_work -= 1
             self._waiting.append(template)
+
+    def stir(self, permissions: Permissions) -> None:
+        """Tell the template that has last served under these that it will soon be asked again.
+
+        Its child goes through an answer once more meanwhile: what nobody has touched for a while is
+        no longer near the processor.
+        """
+        with self._lock:
+            for template in reversed(self._waiting):
+                if template.permissions is permissions:
+                    if time.monotonic() - template.used > _NEAR:
+                        template.stir()
+                    break
 
     def sweep(self) -> None:
         """End those that nobody has used for a while; most have ended themselves by then."""

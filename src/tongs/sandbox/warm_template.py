@@ -3,7 +3,8 @@
 Runs in the tool's own sandbox, in the interpreter of the tool and without the package around it, on
 every Python since 3.8. Descriptor 0 is one end of a line of packets to Tongs:
 
-    Tongs ▶ what it has to know, then any number of requests, each with stdin, stdout and stderr
+    Tongs ▶ what it has to know, then any number of requests, each with stdout and stderr;
+            an empty packet before one that is on its way
     Tongs ◀ READY with what was read while preparing, or COLD with a reason; for each request
             ENDED with its wait status, or LEFT if something it has started is still alive
 
@@ -13,6 +14,9 @@ One child is always forked ahead. It takes the next request from the line itself
 gone, so nothing that happens in memory reaches another request. What it leaves on the disk of its
 own world is removed, and where that is not possible, or a process is left, the template ends: the
 supervisor then ends everything else. One that cannot be forked answers a single request itself.
+
+Nobody waits for the memory of a child that can do nothing more, as the kernel says: to free it
+takes longer than most requests do.
 """
 
 from __future__ import annotations
@@ -49,8 +53,13 @@ _UNCONFINED = 254
 
 _LARGEST = 16 * 1024
 _MOST_READ = 2000
+_THREADS = "/proc/self/task"
+_MOST_OPEN = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 _ALL = 0x40000000  # __WALL: also children of a clone that sends no signal
 
+# How often a child that says farewell is looked at: it is about to end, and takes a moment to.
+_LOOKS = 20
+_PF_EXITING = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _LANDLOCK_CREATE_RULESET = 444
 _LANDLOCK_RESTRICT_SELF = 446
@@ -108,7 +117,7 @@ class Line:
     def rehearse(cls) -> None:
         """Receive something: after a fork, the first touch of a page copies it."""
         here, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-        given = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+        given = b"".join(number.to_bytes(4, sys.byteorder) for number in (1, 2))
         here.sendmsg([b"i"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, given)])
         line = cls(there.detach())
         for descriptor in line.receive()[1]:
@@ -166,20 +175,30 @@ class Template:
 
     def _serve_next(self) -> bool:
         """One request, from the fork to the end; whether there can be another."""
+        hears, says = os.pipe()
+        os.set_blocking(says, False)
         child = os.fork()
         if child == 0:
             try:
-                self._answer()
+                os.close(hears)
+                self._answer(says)
             finally:
                 os._exit(_UNUSED)
+        os.close(says)
+        code = _farewell(child, hears)
+        if code is not None:
+            # Then to wait, and not to go on: Tongs may have to run on this very processor.
+            self._line.say(ENDED, b"%d" % (code << 8))
         status = os.waitpid(child, _ALL)[1]
+        os.close(hears)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (_UNUSED, _UNCONFINED):
             return False
         left = _is_something_left()
-        self._line.say(LEFT if left else ENDED, b"%d" % status)
+        if code is None:
+            self._line.say(LEFT if left else ENDED, b"%d" % status)
         return not left and self._world.restored()
 
-    def _answer(self) -> None:
+    def _answer(self, says: int) -> None:
         os.setsid()
         try:
             self._confine()
@@ -188,21 +207,26 @@ class Template:
         _seed_anew()
         Line.rehearse()
         self._runner.rehearse()
+        ours, _ = os.fstat(says), os.stat(_THREADS)
         poller = select.poll()
         poller.register(self._line.fileno(), select.POLLIN)
-        if not poller.poll(IDLE):
-            return
-        request, descriptors = self._line.receive()
-        if request is None:
-            return
+        request: bytes | None = b""
+        descriptors: list[int] = []
+        while not descriptors:
+            request, descriptors = self._line.receive() if poller.poll(IDLE) else (None, [])
+            if request is None:
+                return
+            if not descriptors:
+                self._runner.rehearse()
         self._line.close()
         # As `own_stdout` did for the template: what is printed goes to stderr.
-        stdin, out, stderr = descriptors
+        out, stderr = descriptors
         os.dup2(stderr, 1)
         os.dup2(stderr, 2)
         os.close(stderr)
-        os.close(stdin)
-        self._program.leave(self._runner.answer(request, out))
+        code = self._runner.answer(request, out)
+        self._program.finish()
+        _depart(code, says, ours)
 
     def _confine(self) -> None:
         """What keeps a request from the template and so from those that come after it.
@@ -230,7 +254,8 @@ class Template:
             return f"its import has started threads ({threads - 1})"
         if shared := [*_open_files(ours)]:
             return f"its import has left something open ({shared[0]})"
-        if any(map(_is_shared, _text("/proc/self/maps").splitlines())):
+        # Writable, and not copied by a fork.
+        if any(m.split(None, 2)[1][1::2] == "ws" for m in _text("/proc/self/maps").splitlines()):
             return "its import has made memory that processes share"
         if _is_something_left():
             return "its import has left a process running"
@@ -374,6 +399,59 @@ def _loaded(path: str) -> Any:
     return made
 
 
+def _depart(code: int, says: int, ours: os.stat_result) -> NoReturn:
+    """End this process, and say so before: the kernel takes long to free its memory.
+
+    Whatever it holds, such as the lock of a file, is let go before that, too. Not while another
+    thread runs, which could open something else in its place.
+    """
+    try:
+        # One link per thread, and the folder's own two. A tool may have closed the descriptor.
+        if os.stat(_THREADS).st_nlink == 3 and os.path.samestat(os.fstat(says), ours):
+            os.closerange(0, says)
+            os.closerange(says + 1, _MOST_OPEN)
+            os.write(says, bytes((code,)))
+    finally:
+        os._exit(code)  # whatever the tool has made of the descriptor
+
+
+def _farewell(child: int, hears: int) -> int | None:
+    """The exit code of a child that can do nothing more; None of one that is to be waited for.
+
+    Its own word is only believed as to the code, which is its own to choose.
+    """
+    opened: list[int] = []
+    try:
+        opened.append(os.pidfd_open(child))
+        files = f"{child}/stat", f"{child}/task/{child}/children", "thread-self/children"
+        opened.extend(os.open(f"/proc/{name}", os.O_RDONLY) for name in files)
+        poller = select.poll()
+        poller.register(hears, select.POLLIN)
+        poller.register(opened[0], select.POLLIN)
+        _is_through(child, opened, 1)  # now, since after a fork the first touch of a page copies it
+        ready = [descriptor for descriptor, _ in poller.poll()]
+        said = os.read(hears, 1) if hears in ready else b""
+        return said[0] if said and _is_through(child, opened, _LOOKS) else None
+    except (AttributeError, OSError, ValueError, IndexError):
+        return None  # before Python 3.9, or where it may not look
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def _is_through(child: int, opened: list[int], looks: int) -> bool:
+    """Whether the kernel says that no instruction of the child, or of another, will ever run."""
+    ended = False
+    while looks and not ended:
+        facts = os.pread(opened[1], _LARGEST, 0).rpartition(b")")[2].split()
+        state = int(facts[1]), int(facts[17]), int(facts[6]) & _PF_EXITING
+        ended = state == (os.getpid(), 1, _PF_EXITING)  # our child, its last thread, on its way out
+        looks -= 1
+    # Its children become ours when it is gone, so those of the child are asked for first.
+    theirs, ours = [os.pread(descriptor, _LARGEST, 0) for descriptor in opened[2:]]
+    return ended and not theirs and ours.split() == [b"%d" % child]
+
+
 def _is_something_left() -> bool:
     """Whether a child is alive; those that have ended are forgotten."""
     while True:
@@ -398,12 +476,6 @@ def _open_files(known: set[int]) -> Iterator[str]:
                 yield f"descriptor {name}"
 
 
-def _is_shared(mapping: str) -> bool:
-    """A line of /proc/self/maps: writable, and not copied by a fork."""
-    rights = mapping.split(None, 2)[1]
-    return rights[1] == "w" and rights[3] == "s"
-
-
 def _seed_anew() -> None:
     """Else every request would get the same random numbers; `random` sees to it by itself."""
     seed = getattr(sys.modules.get("numpy.random"), "seed", None)
@@ -412,8 +484,8 @@ def _seed_anew() -> None:
 
 
 def _text(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read()
+    with open(path, "rb", buffering=0) as file:
+        return b"".join(iter(lambda: file.read(_LARGEST), b"")).decode("utf-8", "replace")
 
 
 def _lines(path: str) -> list[str]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from tongs.core.annotations import Any
 from tongs.core.record import dataclass
 from tongs.core.tool import Trust
-from tongs.store.files import private_folder, read_whole, write_whole
+from tongs.store.files import private_folder, read_whole, real_path, write_whole
 
 _LARGEST = 64 * 1024 * 1024
 # Before the path of what is trusted for a while.
@@ -53,7 +53,7 @@ class TrustStore:
         self._any_created = False
 
     def state_of(self, path: str, digest: str) -> Trust:
-        return self._judged(os.path.realpath(path), digest, self._entries())
+        return self._judged(real_path(path), digest, self._entries())
 
     def states_in(self, folder: str) -> Callable[[str, str], Trust]:
         """`state_of` for many files of one folder, whose own links are resolved only once."""
@@ -100,9 +100,12 @@ class TrustStore:
             mark = {"digest": "", "when": when, "kind": "created", "by": creator}
             entries[_CREATED + os.path.realpath(path)] = mark
 
-    def creation(self, path: str) -> Creation | None:
-        """By whom the tool at a path was created, if it was an agent."""
-        entries = self._entries()
+    def creation(self, path: str, *, anew: bool = True) -> Creation | None:
+        """By whom the tool at a path was created, if it was an agent.
+
+        Without `anew`, as far as is known since somebody asked for a state.
+        """
+        entries = self._entries() if anew else self._known
         if not self._any_created:
             return None  # nearly always, and then no link has to be resolved
         real = os.path.realpath(path)

@@ -156,5 +156,5 @@ def test_the_sample_says_nothing_and_would_be_good_with_every_mark_taken_away() 
     assert set(document.data) == {
         *("security", "approvals", "limits", "tools", "custom_tools", "interpreters"),
         *("security", "approvals", "limits", "tools", "custom_tools", "interpreters"),
-        *("audit", "telemetry", "web", "secrets", "profiles"),
+        *("audit", "telemetry", "web", "models", "secrets", "profiles"),
     }

@@ -422,6 +422,45 @@ def test_another_environment_gets_another_template(tool: Tool) -> None:
         del os.environ["TOKEN"]
 
 
+def test_child_that_is_stirred_runs_nothing_of_the_tool_and_answers_the_next_call(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "_NEAR", 0.0)
+    sent: list[warm.Template] = []
+    stir = warm.Template.stir
+    monkeypatch.setattr(warm.Template, "stir", lambda self: (sent.append(self), stir(self)))
+    tool.define(
+        "import os\n"
+        "def run(x):\n"
+        "    with open('out/ran', 'a') as file:\n        file.write(f'{x}\\n')\n"
+        "    return os.getpid()\n"
+    )
+    tool.calls(1, x=0)
+
+    for number in range(1, 4):
+        value = tool.call(number)
+        assert value.metadata["warm"]
+        assert len(sent) == number
+    for _ in range(3):
+        stir(sent[-1])
+
+    assert tool.call(4).metadata["warm"]
+    assert (tool.root / "out/ran").read_text() == "0\n1\n2\n3\n4\n"
+
+
+def test_template_that_is_gone_can_be_stirred(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm, "_NEAR", 0.0)
+    tool.define("def run(x):\n    return x\n")
+    tool.calls(2, x=1)
+    for pid in interpreters():
+        os.kill(pid, 9)
+
+    values, were_warm = tool.calls(3, x=2)
+
+    assert values == [2, 2, 2]
+    assert (were_warm[0], were_warm[2]) == (False, True)
+
+
 # --- ends -----------------------------------------------------------------------------------------
 
 
@@ -497,6 +536,76 @@ def test_what_hides_from_the_end_of_its_call_is_found(tool: Tool, way: str) -> N
     with (tool.root / "out/lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
     assert tool.calls(3)[0] == ["plain"] * 3
+
+
+def test_call_that_says_farewell_and_goes_on_is_waited_for(tool: Tool) -> None:
+    tool.define(
+        "import os, stat, time\n"
+        "def run(x):\n"
+        "    for number in range(3, 50):\n"
+        "        try:\n"
+        "            if stat.S_ISFIFO(os.fstat(number).st_mode):\n"
+        "                os.write(number, b'')\n"  # the end for reading refuses even that
+        "                told.append(os.write(number, b'\\0') if number != answer() else 0)\n"
+        "        except OSError:\n            pass\n"
+        "    time.sleep(0.2)\n"
+        "    open('out/done', 'w').close()\n"
+        "    return told\n"
+        "told = []\n"
+        "def answer():\n"
+        "    import sys\n"
+        "    frame = sys._getframe()\n"
+        "    while 'out' not in frame.f_locals:\n        frame = frame.f_back\n"
+        "    return frame.f_locals['out']\n"
+    )
+    tool.calls(1)
+
+    for _ in range(3):
+        (tool.root / "out/done").unlink()
+        result = tool.call()
+
+        assert (sorted(result.value), result.metadata["warm"]) == ([0, 1], True)
+        assert (tool.root / "out/done").exists()
+
+
+def test_file_that_a_call_has_opened_in_the_place_of_ours_is_its_own(tool: Tool) -> None:
+    tool.define(
+        "import os\n"
+        "def run(x):\n"
+        "    if x:\n        os.closerange(3, 50)\n"
+        "    for number in range(x):\n"
+        "        os.open(f'out/{number}', os.O_WRONLY | os.O_CREAT)\n"
+    )
+    tool.calls(2, x=0)
+
+    # With its own descriptors the answer is lost, too.
+    assert tool.call(20).error is not None
+    assert [(tool.root / f"out/{number}").read_bytes() for number in range(4, 20)] == [b""] * 16
+
+
+@pytest.mark.parametrize(
+    "end", ["return 'held'", "threading.Thread(target=wait).start()", "close_all_but_the_answer()"]
+)
+def test_call_holds_nothing_when_it_is_over(tool: Tool, end: str) -> None:
+    lock = tool.root / "out/lock"
+    tool.define(
+        "import fcntl, os, sys, threading, time\n"
+        "def wait():\n    time.sleep(300)\n"
+        "def close_all_but_the_answer():\n"
+        "    frame = sys._getframe()\n"
+        "    while 'out' not in frame.f_locals:\n        frame = frame.f_back\n"
+        "    for number in {*range(3, 50)} - {frame.f_locals['out'], file.fileno()}:\n"
+        "        os.closerange(number, number + 1)\n"
+        "def run(x):\n"
+        "    global file\n"
+        "    file = open('out/lock', 'w')\n"
+        "    fcntl.flock(file, fcntl.LOCK_EX)\n"
+        f"    {end}\n"
+    )
+
+    for _ in range(5):
+        assert tool.call().ok
+        assert not is_locked(lock)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from tongs.core.errors import DefinitionInvalid
-from tongs.runtime.bundle import MOST_BYTES, _is_the_systems, bundle
+from tongs.runtime.bundle import (
+    MOST_BYTES,
+    Snapshot,
+    _is_the_systems,
+    bundle,
+    bundle_digest,
+    snapshot,
+)
 
 
 @pytest.fixture
@@ -111,3 +118,64 @@ def test_what_cannot_be_read_whole_is_refused(
         bundle(str(tool))
 
     assert reason in str(caught.value)
+
+
+# --- the same once more ---------------------------------------------------------------------------
+
+
+def seen(folder: Path, *also: Path) -> Snapshot:
+    paths = [str(path) for path in also]
+    found = snapshot(str(folder), paths, bundle_digest(str(folder), paths))
+    assert found is not None
+    return found
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a byte": lambda folder: (folder / "a").write_text("B"),
+    "one byte more": lambda folder: (folder / "a").write_text("A\n"),
+    "an empty file": lambda folder: (folder / "a").write_text(""),
+    "a file is gone": lambda folder: (folder / "a").unlink(),
+    "a new file": lambda folder: (folder / "z").touch(),
+    "another name": lambda folder: (folder / "a").rename(folder / "c"),
+    "the executable bit": lambda folder: (folder / "a").chmod(0o755),
+    "a link to the same": lambda folder: (
+        (folder / "a").rename(folder.parent / "kept"),
+        (folder / "a").symlink_to(folder.parent / "kept"),
+    ),
+    "a pipe": lambda folder: ((folder / "a").unlink(), os.mkfifo(folder / "a")),
+    "a folder": lambda folder: ((folder / "a").unlink(), (folder / "a").mkdir()),
+    "what lies beside": lambda folder: (folder.parent / "beside").write_text("other"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_snapshot_notices_what_the_digest_covers(tmp_path: Path, change: str) -> None:
+    folder = tmp_path / "tool"
+    folder.mkdir()
+    (folder / "a").write_text("A")
+    (folder / "b").write_text("B")
+    (tmp_path / "beside").write_text("beside")
+    found = seen(folder, tmp_path / "beside")
+    assert found.holds()
+    assert found.holds()
+
+    CHANGES[change](folder)
+
+    assert not found.holds()
+
+
+def test_snapshot_of_what_is_not_plain_never_holds(tmp_path: Path) -> None:
+    deep, linked, large = tmp_path / "deep", tmp_path / "linked", tmp_path / "large"
+    for folder in (deep / "below", linked, large):
+        folder.mkdir(parents=True)
+    (deep / "below/file").touch()
+    (linked / "file").symlink_to(tmp_path / "large/file")
+    (large / "file").write_bytes(bytes(300_000))
+
+    assert [seen(folder).holds() for folder in (deep, linked, large)] == [False] * 3
+
+
+def test_there_is_no_snapshot_of_something_else(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("A")
+
+    assert snapshot(str(tmp_path), [], "0" * 64) is None

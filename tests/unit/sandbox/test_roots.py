@@ -10,7 +10,7 @@ import pytest
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.permissions import Permissions
 from tongs.sandbox.host import Host
-from tongs.sandbox.roots import READ, SCRATCH, WRITE, Root, Roots, found_roots
+from tongs.sandbox.roots import READ, SCRATCH, WRITE, KnownRoots, Root, Roots, found_roots
 
 
 @pytest.fixture
@@ -131,3 +131,73 @@ def test_the_nearest_entry_covers_a_path(home: Path) -> None:
     assert roots.covering(str(project / "src" / "x")) == root(project / "src", WRITE)
     assert roots.covering(str(project / "x")) == root(project, READ)
     assert roots.covering(f"{project}x") is None
+
+
+# --- those of earlier calls -----------------------------------------------------------------------
+
+
+def test_roots_are_found_once_while_they_are_what_they_were(home: Path) -> None:
+    known, host = KnownRoots(), host_of(home)
+    program = home / "program"
+    program.touch()
+    permissions = Permissions(read=(str(home / "data"),), write=(str(home / "project"),))
+
+    first = known.found(permissions, host, (str(program),))
+
+    assert first == found_roots(permissions, host, (str(program),))
+    assert known.found(permissions, host, (str(program),)) is first
+    assert known.found(permissions, host, ()).entries == first.entries[:1] + first.entries[2:]
+
+
+def test_root_that_was_replaced_is_found_anew(home: Path) -> None:
+    known, host, data = KnownRoots(), host_of(home), home / "data"
+    permissions = Permissions(read=(str(data),))
+    known.found(permissions, host, ())
+
+    data.rename(home / "old")
+    data.mkdir()
+
+    assert known.found(permissions, host, ()).entries == (root(data, READ),)
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_link_in_the_place_of_a_known_root_is_refused(home: Path, above: bool) -> None:
+    known, host, source = KnownRoots(), host_of(home), home / "project/src"
+    permissions = Permissions(write=(str(source),))
+    known.found(permissions, host, ())
+
+    place = source.parent if above else source
+    place.rename(home / "moved")
+    (home / "elsewhere/src").mkdir(parents=True)
+    place.symlink_to(home / "elsewhere" if above else home / "elsewhere/src")
+
+    with pytest.raises(ToolError, match="symbolic link"):
+        known.found(permissions, host, ())
+
+
+def test_what_was_missing_is_looked_for_each_time(home: Path) -> None:
+    known, host, late = KnownRoots(), host_of(home), home / "late"
+    permissions = Permissions(read=(str(home / "data"), str(late)))
+    programs = (str(home / "program"),)
+
+    assert known.found(permissions, host, programs).missing == (str(late),)
+    late.mkdir()
+    (home / "program").touch()
+
+    found = known.found(permissions, host, programs)
+    assert [entry.path for entry in found.entries] == [
+        str(home / "data"),
+        str(late),
+        str(home / "program"),
+    ]
+    late.rmdir()
+    assert known.found(permissions, host, programs).missing == (str(late),)
+
+
+def test_only_so_many_are_kept(home: Path) -> None:
+    known, host = KnownRoots(), host_of(home)
+
+    for _ in range(200):
+        known.found(Permissions(read=(str(home / "data"),)), host, ())
+
+    assert len(known._known) <= 64

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tongs.store.files import private_folder, read_whole, write_whole
+from tongs.store.files import private_folder, read_whole, real_path, write_whole
 
 
 def test_written_file_replaces_the_old_one_with_its_mode(tmp_path: Path) -> None:
@@ -55,3 +55,16 @@ def _umask() -> int:
 def test_folder_that_cannot_be_made_is_an_error() -> None:
     with pytest.raises(OSError, match="/proc/nothing"):
         private_folder("/proc/nothing/state")
+
+
+def test_real_path_is_that_of_the_standard_library(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/file").touch()
+    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "gone (deleted)").symlink_to("gone")
+    names = ["folder", "folder/file", "link/file", "link", "loop/x", "no/such", "gone (deleted)"]
+    paths = [str(tmp_path / name) for name in names]
+    paths += [f"{tmp_path}/folder/../folder/./file", f"{tmp_path}//folder", "/", "relative"]
+
+    assert [real_path(path) for path in paths] == [os.path.realpath(path) for path in paths]
