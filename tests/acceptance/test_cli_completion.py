@@ -61,7 +61,17 @@ def completed(place: Place, line: str) -> list[str]:
         (
             "tongs ",
             [
-                *("tool", "tools", "trust", "review", "approvals", "lint", "schema", "config"),
+                *(
+                    "tool",
+                    "tools",
+                    "run",
+                    "trust",
+                    "review",
+                    "approvals",
+                    "lint",
+                    "schema",
+                    "config",
+                ),
                 *("trash", "doctor", "sandbox", "rules", "audit", "completion", "help"),
             ],
         ),

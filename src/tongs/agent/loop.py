@@ -256,8 +256,9 @@ class _Turn:
         self._began: set[str] = set()
 
     def add(self, said: ModelSaid, step: int) -> None:
-        """Kept before any of its calls runs."""
-        self._append(said)
+        """Kept before any of its calls runs. A provider takes no message that is empty."""
+        if said.text or said.calls:
+            self._append(said)
         self._steps, self._text = step, said.text
         used = said.usage
         self._usage = Usage(self._usage.input + used.input, self._usage.output + used.output)

@@ -42,10 +42,15 @@ class AgentTools:
         self._runtime = runtime
         self._caller = caller
         self._approver = approver
+        # The functions, and the form and the tools that they are made of.
+        self._made: tuple[Any, Sequence[Mapping[str, Any]]] | None = None
 
     def functions(self, form: str) -> Sequence[Mapping[str, Any]]:
-        made: Sequence[Mapping[str, Any]] = self.offer.export(form).data
-        return made
+        """Made once for what is offered: most steps add nothing to it."""
+        offered = (form, tuple(self.offer.tools.values()))
+        if self._made is None or self._made[0] != offered:
+            self._made = (offered, self.offer.export(form).data)
+        return self._made[1]
 
     async def run(
         self,

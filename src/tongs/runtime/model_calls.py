@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
@@ -109,10 +109,8 @@ class ModelCalls:
             if len(together) == 1:
                 results.append(await self._one(*together[0], self.approver))
                 continue
-            from asyncio import gather  # noqa: PLC0415 - only where calls run side by side
-
             one_at_a_time = _queued(self.runtime.who_answers(self.approver))
-            results += await gather(*(self._one(*pair, one_at_a_time) for pair in together))
+            results += await _all([self._one(*pair, one_at_a_time) for pair in together])
         return [Answered(call, result) for call, result in zip(asked, results, strict=True)]
 
     def run_sync(self, asked: Sequence[Asked]) -> list[Answered]:
@@ -364,6 +362,19 @@ def _arguments(call: Asked, tool: Tool) -> dict[str, Any]:
 def _of(thing: Any, name: str) -> Any:
     """A part of a plain dict or of an SDK's object."""
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+async def _all(works: Sequence[Coroutine[Any, Any, ToolResult]]) -> list[ToolResult]:
+    """Side by side. Where one raises, the others have ended before this does."""
+    import asyncio  # noqa: PLC0415 - only where calls run side by side
+
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _queued(approver: Approver | None) -> Approver | None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.scripted import HANG, Scripted
 
+from tongs import ToolError
 from tongs.agent.events import (
     AgentEvent,
     CallEnded,
@@ -280,6 +281,48 @@ def test_who_is_cancelled_leaves_a_whole_conversation_and_is_told() -> None:
     tools = FakeTools(hang="sleep")
     assert stopped(Scripted([("sleep", {})]), tools, cancel=True) is None
     assert tools.ended_when_cancelled
+
+
+@pytest.mark.parametrize("moment", range(14))
+def test_whenever_it_is_stopped_the_conversation_is_whole(moment: int) -> None:
+    model = Scripted([("look", {}), ("rm", {})], [("look", {})], "at last done")
+    kept = Kept()
+
+    async def go() -> Outcome:
+        agent = Agent(model, FakeTools(deny="rm"), Options(pause=no_pause), kept)
+        seen: list[AgentEvent] = []
+
+        def observe(event: AgentEvent) -> None:
+            seen.append(event)
+            if len(seen) == moment + 1:
+                agent.stop()
+
+        return await agent.answer(START, observe)
+
+    outcome = asyncio.run(go())
+    assert outcome.kind in ("stopped", "ended")
+    assert is_whole(outcome.conversation)
+    assert tuple(kept.messages) == outcome.conversation.messages[1:]
+    answers = sum(
+        len(message.answers) for message in kept.messages if isinstance(message, ToolsAnswered)
+    )
+    assert len(kept.answers) == answers
+
+
+def test_an_empty_answer_is_no_message() -> None:
+    outcome, _ = answered(Scripted([Finished(ModelSaid(""))]))
+    assert (outcome.kind, outcome.conversation.messages) == ("ended", START.messages)
+
+
+def test_what_cannot_be_kept_is_not_run() -> None:
+    class Full(Kept):
+        def add(self, message: Message) -> None:
+            raise ToolError("EXECUTION_ERROR", "no space left")
+
+    tools = FakeTools()
+    with pytest.raises(ToolError, match="no space left"):
+        answered(Scripted([("look", {})]), tools, Full())
+    assert tools.ran == []
 
 
 def test_an_agent_that_does_nothing_has_nothing_to_stop() -> None:

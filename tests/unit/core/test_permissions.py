@@ -114,6 +114,24 @@ def test_meet_keeps_the_smaller_of_each() -> None:
     )
 
 
+def test_two_conflict_where_one_may_change_what_the_other_may_see() -> None:
+    reads, writes = Permissions(read=("/a/b",)), Permissions(write=("/a",))
+    assert reads.conflicts(writes)
+    assert writes.conflicts(reads)
+    assert writes.conflicts(Permissions(write=("/a/x",)))
+    assert not reads.conflicts(Permissions(read=("/a",)))
+    assert not writes.conflicts(Permissions(read=("/ab",), write=("/c",)))
+    assert not writes.conflicts(NOTHING)
+
+
+def test_two_conflict_where_both_may_reach_a_host() -> None:
+    one = Permissions(network=("api.example.org",))
+    assert one.conflicts(Permissions(network=True))
+    assert one.conflicts(Permissions(network=("*.example.org",)))
+    assert not one.conflicts(Permissions(network=("example.net",)))
+    assert not one.conflicts(NOTHING)
+
+
 def test_hosts_meet_by_name() -> None:
     assert Permissions(network=("a", "b")).meet(Permissions(network=("b",))).network == ("b",)
     assert Permissions(network=("a",)).meet(Permissions(network=("b",))).network is False

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.alive import ended, started
 from tests.scripted import Scripted
 
 from tongs import ApprovalRequest, ApprovalResponse, Runtime, ToolError
@@ -132,27 +132,42 @@ def test_calls_run_side_by_side_unless_one_may_see_what_the_other_changes(
     assert told(model) == ["(no output)", "(no output)"]
 
 
+def test_where_one_answer_cannot_be_kept_no_other_call_goes_on(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("look", LOOK)
+    project.write("slow", "description: s\nbash: sleep 300\ntags: [read]\n")
+    model = Scripted([("slow", {}), ("look", {"X": "1"})], "never")
+    chat = opened(project, model, allow=["tool:read"])
+
+    def full(*given: object) -> None:
+        raise ToolError("EXECUTION_ERROR", "no space left")
+
+    monkeypatch.setattr("tongs.store.conversations.StoredJournal.add_answer", full)
+    with pytest.raises(ToolError, match="no space left"):
+        said(chat)
+    done = [record for record in project.records() if record["event"] == "TOOL_EXECUTED"]
+    assert sorted(record["tool"] for record in done) == ["look", "slow"]
+
+
 def test_to_stop_ends_the_process_tree_of_the_call(project: Project) -> None:
-    project.write("slow", "description: s\nbash: 'sleep 300 & echo $!; wait'\n")
+    word = f"32{os.getpid() % 100000:05d}"
+    project.write("slow", f"description: s\nbash: 'sleep {word} & echo begun; wait'\n")
     model = Scripted([("slow", {})], "never")
     chat = opened(project, model, allow=["*"])
-    before = {pid for pid in os.listdir("/proc") if pid.isdigit()}
+    pids: list[int] = []
 
     async def go() -> Outcome:
         def observe(event: AgentEvent) -> None:
             if isinstance(event, CallOutput):
+                pids.extend(started(word))
                 chat.stop()
 
         return await asyncio.wait_for(chat.say("go", observe), 20)
 
     outcome = asyncio.run(go())
     assert outcome.kind == "stopped"
-    for pid in {pid for pid in os.listdir("/proc") if pid.isdigit()} - before:
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            continue
-        assert b"sleep\x00300" not in words
+    assert ended(pids)
     last = outcome.conversation.messages[-1]
     assert isinstance(last, ToolsAnswered)
     assert "stopped it" in last.answers[0].text

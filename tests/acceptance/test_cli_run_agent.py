@@ -1,0 +1,271 @@
+"""`tongs run`: what a person sees and a script reads, with a model that a test has written."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.conftest import Outcome, Place, Run, Show
+from tests.alive import ended, started
+
+SCRIPTED = str(Path(__file__).with_name("scripted_tongs.py"))
+LOOK = "description: look\nbash: echo seen {X}\nparameters: {X: {}}\ntags: [read]\n"
+SAY = "description: says it\nbash: echo said {X}\nparameters: {X: {}}\n"
+
+Script = Callable[..., str]
+Agent = Callable[..., Outcome]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    def write(*turns: Any) -> str:
+        file = tmp_path / "script.json"
+        file.write_text(json.dumps(turns))
+        return str(file)
+
+    return write
+
+
+@pytest.fixture
+def agent(tongs: Run, script: Script) -> Agent:
+    """`agent([turns], "prompt", "--json")`"""
+
+    def run(turns: list[Any], *arguments: str, **options: Any) -> Outcome:
+        words = (SCRIPTED, script(*turns), "run", *arguments)
+        return tongs(*words, command=sys.executable, **options)
+
+    return run
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Callable[[], list[Any]]:
+    """What the model was given each time."""
+
+    def read() -> list[Any]:
+        lines = (tmp_path / "script.told").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    return read
+
+
+def test_the_words_go_to_stdout_and_the_rest_to_stderr(
+    place: Place, agent: Agent, told: Callable[[], list[Any]]
+) -> None:
+    place.tool("look", LOOK, scope="user")
+    turns = [[["look", {"X": "it"}]], "all fine"]
+    done = agent(turns, "what", "is", "there?", "--auto-approve", "tool:read")
+    assert (done.stdout, done.code) == ("allfine\n", 0)
+    assert 'call: look {"X": "it"}' in done.stderr
+    assert "done: look" in done.stderr
+    first, second = told()
+    assert first == [{"type": "user", "text": "what is there?"}]
+    assert second[-1]["answers"][0]["text"] == "seen it\n"
+
+
+def test_what_is_piped_in_stands_below_the_prompt(
+    agent: Agent, told: Callable[[], list[Any]]
+) -> None:
+    assert agent(["ok"], "sum it up", stdin=b"one\ntwo\n").code == 0
+    assert told()[0][0]["text"] == "sum it up\n\none\ntwo"
+
+
+def test_there_must_be_a_prompt(agent: Agent) -> None:
+    done = agent(["ok"])
+    assert (done.code, done.stdout) == (2, "")
+    assert "there is no prompt" in done.stderr
+
+
+def test_events_are_lines_of_json(place: Place, agent: Agent) -> None:
+    place.tool("look", LOOK, scope="user")
+    turns = [[["look", {"X": "it"}]], "fine"]
+    done = agent(turns, "go", "--json", "--auto-approve", "tool:read")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    kinds = [event["event"] for event in events]
+    assert kinds == ["thinking", "step", "call", "output", "result", "text", "step", "end"]
+    end = events[-1]
+    assert (end["outcome"], end["text"], end["steps"]) == ("ended", "fine", 2)
+    assert end["usage"] == {"input": 20, "output": 4}
+
+
+def test_a_denial_has_an_exit_code_of_its_own(place: Place, agent: Agent) -> None:
+    place.tool("say", SAY, scope="user")
+    done = agent([[["say", {"X": "it"}]], "I may not"], "go")
+    assert (done.code, done.stdout) == (3, "Imaynot\n")
+    assert "nobody could be asked" in done.stderr
+
+
+def test_the_step_limit_has_an_exit_code_of_its_own(place: Place, agent: Agent, tongs: Run) -> None:
+    place.tool("look", LOOK, scope="user")
+    turns = [[["look", {"X": "1"}]], [["look", {"X": "2"}]]]
+    done = agent(turns, "go", "--max-steps", "2", "--auto-approve", "tool:read")
+    assert done.code == 5
+    assert "not done after 2 steps" in done.stderr
+    assert "--max-steps 4" in done.stderr
+    assert place.copy.count("TOOL_EXECUTED") == 1
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "many"])
+def test_a_number_of_steps_is_a_number(agent: Agent, wrong: str) -> None:
+    done = agent(["ok"], "go", f"--max-steps={wrong}")
+    assert done.code == 2
+    assert "--max-steps must be a number" in done.stderr
+
+
+def test_options_that_exclude_each_other_are_said(agent: Agent) -> None:
+    assert agent(["ok"], "go", "--no-tools", "--tools", "a").code == 2
+    assert agent(["ok"], "go", "--continue", "--conversation", "a").code == 2
+
+
+def test_a_failure_of_the_model_is_a_sentence(agent: Agent) -> None:
+    done = agent([{"fail": "auth", "hint": "set the key"}], "go")
+    assert (done.code, done.stdout) == (1, "")
+    assert "error: auth: it failed\nhint: set the key\n" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_rate_limit_is_waited_for_and_said(agent: Agent) -> None:
+    done = agent([{"fail": "rate", "after": 0.01}, "here I am"], "go")
+    assert (done.code, done.stdout) == (0, "hereIam\n")
+    assert "warning: rate: it failed; again at once" in done.stderr
+
+
+def test_a_conversation_goes_on(agent: Agent, told: Callable[[], list[Any]]) -> None:
+    assert agent(["one"], "first").code == 0
+    assert agent(["two"], "second", "--continue").code == 0
+    assert [message.get("text") for message in told()[-1]] == ["first", "one", "second"]
+    assert agent(["x"], "y", "--conversation", "nothing").code == 2
+
+
+def test_on_a_terminal_the_person_edits_a_call_and_the_model_hears_of_it(
+    place: Place, screen: Show, script: Script, told: Callable[[], list[Any]]
+) -> None:
+    place.tool("say", SAY, scope="user")
+    file = script([["say", {"X": "wild"}]], "done")
+    shown = screen(SCRIPTED, file, "run", "go", command=(sys.executable,), env={"TERM": "dumb"})
+    shown.wait_for("[d]eny")
+    shown.type("e\n")
+    shown.wait_for("(empty: back): ")
+    shown.type('{"X": "tame"}\n')
+    assert shown.end() == 0
+    assert "done" in shown.text
+    answer = told()[-1][-1]["answers"][0]["text"]
+    assert answer.startswith("said tame")
+    assert "tame" in answer.partition("warning: ")[2]
+
+
+def test_on_a_terminal_a_denial_is_told_with_its_reason(
+    place: Place, screen: Show, script: Script, told: Callable[[], list[Any]]
+) -> None:
+    place.tool("say", SAY, scope="user")
+    file = script([["say", {"X": "it"}]], "well")
+    shown = screen(SCRIPTED, file, "run", "go", command=(sys.executable,))
+    shown.wait_for("[d]eny")
+    shown.type("d too loud\n")
+    assert shown.end() == 3
+    assert "too loud" in told()[-1][-1]["answers"][0]["text"]
+
+
+def test_ctrl_c_at_a_question_ends_it_and_runs_nothing(
+    place: Place, screen: Show, script: Script
+) -> None:
+    place.tool("say", SAY, scope="user")
+    file = script([["say", {"X": "it"}]], "never")
+    shown = screen(SCRIPTED, file, "run", "go", command=(sys.executable,))
+    shown.wait_for("[d]eny")
+    shown.type("\x03")
+    assert shown.end() == 130
+    assert "said it" not in shown.text
+
+
+def test_a_tool_that_the_model_creates_is_reviewed_and_used(
+    place: Place, screen: Show, script: Script, told: Callable[[], list[Any]]
+) -> None:
+    greet = {
+        "description": "greets",
+        "kind": "command",
+        "inputs": {"schema": {"type": "object", "properties": {}}},
+        "exec": {"command": {"entrypoint": "echo", "args": ["hello"]}},
+        "permissions": {"network": False, "fs": {"read": [], "write": []}, "secrets": {}},
+    }
+    create = [["tool_create", {"name": "greet", "definition": greet}]]
+    file = script(create, [["greet", {}]], "done")
+    shown = screen(SCRIPTED, file, "run", "go", command=(sys.executable,))
+    shown.wait_for("approve greet?")
+    assert "created by scripted" in shown.text
+    shown.type("y\n")
+    shown.wait_for("[d]eny")
+    shown.type("a\n")
+    assert shown.end() == 0
+    assert told()[-1][-1]["answers"][0]["text"] == "hello\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_call_with_its_processes_and_keeps_what_was_said(
+    place: Place, script: Script, agent: Agent, told: Callable[[], list[Any]], number: int
+) -> None:
+    word = f"30{os.getpid() % 1000:03d}"
+    place.tool("slow", f"description: s\nbash: 'sleep {word} & wait'\n", scope="user")
+    file = script([["slow", {}]], "never")
+    running = subprocess.Popen(
+        [sys.executable, SCRIPTED, file, "run", "go", "--auto-approve", "*"],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    pids = started(word)
+    running.send_signal(number)
+    assert running.wait(20) == 130
+    assert ended(pids)
+    assert agent(["I see"], "and?", "--continue").code == 0
+    *_, answers, _ = told()[-1]
+    assert "the person stopped it" in answers["answers"][0]["text"]
+
+
+def test_after_kill_9_in_a_call_the_conversation_goes_on(
+    place: Place, script: Script, agent: Agent, told: Callable[[], list[Any]]
+) -> None:
+    word = f"31{os.getpid() % 1000:03d}"
+    place.tool("slow", f"description: s\nbash: 'sleep {word} & wait'\n", scope="user")
+    file = script([["slow", {}]], "never")
+    running = subprocess.Popen(
+        [sys.executable, SCRIPTED, file, "run", "go", "--auto-approve", "*"],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    pids = started(word)
+    running.kill()
+    running.wait()
+    assert ended(pids)
+    assert agent(["I see"], "and?", "--continue").code == 0
+    *_, answers, last = told()[-1]
+    assert "it had begun" in answers["answers"][0]["text"]
+    assert last == {"type": "user", "text": "and?"}
+
+
+def test_whoever_stops_reading_ends_it(place: Place, script: Script) -> None:
+    file = script("word " * 20000)
+    running = subprocess.Popen(
+        [sys.executable, SCRIPTED, file, "run", "go"],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert running.stdout is not None
+    assert running.stderr is not None
+    running.stdout.read(10)
+    running.stdout.close()
+    with running.stderr:
+        assert running.stderr.read() == b""
+    assert running.wait(20) == 141
