@@ -39,6 +39,12 @@ class Tmux:
             time.sleep(0.05)
         return text
 
+    def child(self) -> int:
+        """The process that the shell runs now."""
+        shell = self._run("display-message", "-p", "#{pane_pid}").strip()
+        (child,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+        return int(child)
+
     def close(self) -> None:
         self._run("kill-server")
 

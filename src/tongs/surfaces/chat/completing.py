@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from tongs.core.annotations import Any
 from tongs.core.record import dataclass
 from tongs.core.tool import Tool
-from tongs.surfaces.chat.slash import name_of, order
+from tongs.surfaces.chat.slash import divided, name_of, order
 
 # Names of parameters that take a path, where the schema does not say so itself.
 _PATHS = ("path", "file", "filename", "dir", "directory", "folder")
@@ -45,14 +45,22 @@ def offered(line: str, known: Known) -> list[Offered]:
         return list(_names(name, known))
     if "/" in name:
         return []
-    current, before = _last_word(rest)
+    before, last = divided(rest)
+    current, typed = last.text, len(rest) - last.began
     if name in known.commands:
-        values = known.values(name) if not before else ()
-        if name == "save" and not before:
-            return list(_files(current, known.folder, len(current)))
-        return [Offered(v, len(current)) for v in values if v.startswith(current)]
+        return [Offered(value, typed) for value in _of_command(name, before, current, known)]
     tool = known.tool(name)
-    return [] if tool is None else list(_arguments(tool, before, current, known.folder))
+    if tool is None:
+        return []
+    return [Offered(text, typed, note) for text, note in _arguments(tool, before, current, known)]
+
+
+def _of_command(name: str, before: Sequence[str], current: str, known: Known) -> Iterable[str]:
+    if before:
+        return ()
+    if name == "save":
+        return map(quoted, _files(current, known.folder))
+    return (value for value in known.values(name) if value.startswith(current))
 
 
 def _names(start: str, known: Known) -> Iterator[Offered]:
@@ -64,30 +72,33 @@ def _names(start: str, known: Known) -> Iterator[Offered]:
             yield Offered(f"/{name}", len(start) + 1, note)
 
 
-def _arguments(tool: Tool, before: Sequence[str], current: str, folder: str) -> Iterator[Offered]:
+def _arguments(
+    tool: Tool, before: Sequence[str], current: str, known: Known
+) -> Iterator[tuple[str, str]]:
+    """What the word that is being typed may become, each with a note."""
     properties: Mapping[str, Any] = tool.input_schema.get("properties", {})
     given = {name for word in before if (name := name_of(tool, word))}
     name, equals, value = current.partition("=")
     if equals and name in properties:
-        yield from _values(name, properties[name], value, folder)
+        for each in _values(name, properties[name], value, known.folder):
+            yield f"{name}={quoted(each)}", ""
         return
     free = [name for name in order(tool) if name not in given]
     # A word without a name is for the next parameter: its values come first.
     nameless = sum(not name_of(tool, word) for word in before)
     if current and nameless < len(free):
-        yield from _values(free[nameless], properties[free[nameless]], current, folder)
+        expected = free[nameless]
+        for each in _values(expected, properties[expected], current, known.folder):
+            yield quoted(each), ""
     for each in free[nameless:]:
         if each.startswith(current):
-            yield Offered(f"{each}=", len(current), _note(properties[each]))
+            yield f"{each}=", _note(properties[each])
 
 
-def _values(name: str, schema: Any, start: str, folder: str) -> Iterator[Offered]:
-    known = _listed(schema)
-    for value in known:
-        if value.startswith(start):
-            yield Offered(quoted(value), len(start))
-    if not known and takes_path(name, schema):
-        yield from _files(start, folder, len(start))
+def _values(name: str, schema: Any, start: str, folder: str) -> Iterable[str]:
+    if known := _listed(schema):
+        return [value for value in known if value.startswith(start)]
+    return _files(start, folder) if takes_path(name, schema) else ()
 
 
 def _listed(schema: Any) -> list[str]:
@@ -108,7 +119,7 @@ def takes_path(name: str, schema: Any) -> bool:
     return schema.get("format") in _PATH_FORMATS or last in _PATHS
 
 
-def _files(start: str, folder: str, replaces: int) -> Iterator[Offered]:
+def _files(start: str, folder: str) -> Iterator[str]:
     above, _, beginning = start.rpartition("/")
     prefix = f"{above}/" if "/" in start else ""
     where = os.path.join(folder, os.path.expanduser(prefix)) if prefix else folder
@@ -123,7 +134,7 @@ def _files(start: str, folder: str, replaces: int) -> Iterator[Offered]:
         if name.startswith(beginning) and (beginning or not name.startswith("."))
     ]
     for name, is_folder in fitting[:_MOST_FILES]:
-        yield Offered(quoted(f"{prefix}{name}{'/' if is_folder else ''}"), replaces)
+        yield f"{prefix}{name}{'/' if is_folder else ''}"
 
 
 def quoted(value: str) -> str:
@@ -131,14 +142,6 @@ def quoted(value: str) -> str:
     if value and not any(character.isspace() or character in "'\"\\" for character in value):
         return value
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _last_word(rest: str) -> tuple[str, list[str]]:
-    """The word being typed, maybe empty, and those before it; quotes are looked at no further."""
-    words = rest.split()
-    if not words or rest[-1].isspace():
-        return "", words
-    return words[-1], words[:-1]
 
 
 def _note(schema: Any) -> str:

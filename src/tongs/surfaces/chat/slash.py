@@ -50,35 +50,52 @@ def split_words(text: str) -> list[str]:
 
     Raises ToolError where a quote is not closed.
     """
-    words: list[str] = []
-    word, quote, escaped, inside = "", "", False, False
-    for character in text:
-        if escaped:
-            # In double quotes, a backslash before anything else is one.
-            kept = "\\" if quote and character not in '"\\' else ""
-            word, escaped = word + kept + character, False
-        elif character == "\\" and quote != "'":
-            escaped = inside = True
-        elif character == quote:
-            quote = ""
-        elif quote:
-            word += character
-        elif character in "'\"":
-            quote, inside = character, True
-        elif character.isspace():
-            if inside:
-                words.append(word)
-            word, inside = "", False
-        else:
-            word, inside = word + character, True
-    if quote or escaped:
-        what = f"the quote {quote}" if quote else "the \\ at the end"
+    words, last = divided(text)
+    if last.open:
+        what = "the \\ at the end" if last.open == "\\" else f"the quote {last.open}"
         raise ToolError(
             ErrorCode.INVALID_ARGUMENTS,
             f"nothing was run: {what} is left open",
             hint="quote a value as a whole: NAME='two words'",
         )
-    return [*words, word] if inside else words
+    return [*words, last.text] if last.began < len(text) else words
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The word at the end of a line, maybe empty: where it began, and what is open in it."""
+
+    text: str
+    began: int
+    open: str = ""
+
+
+def divided(text: str) -> tuple[list[str], Last]:
+    """The words of a line that may be unfinished, and the last one apart."""
+    words: list[str] = []
+    word, quote, escaped, began = "", "", False, -1
+    for place, character in enumerate(text):
+        if began < 0 and not character.isspace():
+            began = place
+        if escaped:
+            # In double quotes, a backslash before anything else is one.
+            kept = "\\" if quote and character not in '"\\' else ""
+            word, escaped = word + kept + character, False
+        elif character == "\\" and quote != "'":
+            escaped = True
+        elif character == quote:
+            quote = ""
+        elif quote:
+            word += character
+        elif character in "'\"":
+            quote = character
+        elif not character.isspace():
+            word += character
+        elif began >= 0:
+            words.append(word)
+            word, began = "", -1
+    still_open = "\\" if escaped else quote
+    return words, Last(word, len(text) if began < 0 else began, still_open)
 
 
 def texts_of(tool: Tool, words: Sequence[str]) -> list[str]:

@@ -72,6 +72,9 @@ def texts(line: str, known: Known) -> list[str]:
         ("/copy mode=fast s", ["/copy mode=fast source_path="]),
         ("/copy mode=fast t", ['/copy mode=fast "two words"']),
         ("/copy a\nb", []),
+        ("/copy 'a b' m", ["/copy 'a b' mode="]),
+        ('/copy mode="very', ['/copy mode="very safe"']),
+        ('/copy "two w', ['/copy "two words"']),
     ],
 )
 def test_tab_completes(line: str, lines: list[str], known: Known) -> None:
