@@ -28,6 +28,7 @@ class Scripted:
 
     name = "scripted"
     form = "openai"
+    instructions = "be brief"
 
     def __init__(self, *turns: Turn) -> None:
         self._turns = list(turns)
@@ -63,6 +64,9 @@ class Scripted:
                 yield event
         finally:
             self.closed += 1
+
+    async def aclose(self) -> None:
+        """It has no connections."""
 
     def _calls(self, turn: Sequence[Any]) -> ModelSaid:
         number = len(self.asked)

@@ -39,5 +39,5 @@ def _turn(data: Any) -> Any:
     return data if isinstance(data, str) else [tuple(call) for call in data]
 
 
-models.chat_model = lambda *given: Noting(*map(_turn, json.loads(SCRIPT.read_text())))
+models.open_model = lambda *given: Noting(*map(_turn, json.loads(SCRIPT.read_text())))
 sys.exit(main(sys.argv[2:]))

@@ -50,11 +50,8 @@ DECIDE_NOTHING: set[Words] = {
     *(("audit", word) for word in ("list", "show", "stats", "export", "verify")),
     *(("trash", word) for word in ("list", "restore", "empty")),
     ("tools", "export"),
-    ("run",),
-    *(
-        (word,)
-        for word in ("lint", "schema", "models", "doctor", "completion", "help", "__complete")
-    ),
+    *((word,) for word in ("run", "models")),
+    *((word,) for word in ("lint", "schema", "doctor", "completion", "help", "__complete")),
 }
 
 ASKS = "approval: {required: true, reason: look}\ntags: [read]\n"

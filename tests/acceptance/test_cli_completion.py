@@ -72,7 +72,7 @@ def completed(place: Place, line: str) -> list[str]:
                     "schema",
                     "config",
                 ),
-                *("trash", "doctor", "sandbox", "rules", "audit", "completion", "help"),
+                *("trash", "models", "doctor", "sandbox", "rules", "audit", "completion", "help"),
             ],
         ),
         ("tongs to", ["tool", "tools"]),

@@ -184,18 +184,30 @@ def test_ctrl_c_at_a_question_ends_it_and_runs_nothing(
     assert "said it" not in shown.text
 
 
+GREET = {
+    "description": "greets",
+    "kind": "command",
+    "inputs": {"schema": {"type": "object", "properties": {}}},
+    "exec": {"command": {"entrypoint": "echo", "args": ["hello"]}},
+    "permissions": {"network": False, "fs": {"read": [], "write": []}, "secrets": {}},
+}
+CREATE = [["tool_create", {"name": "greet", "definition": GREET}]]
+
+
+def test_ctrl_c_at_a_review_ends_it_and_approves_nothing(
+    place: Place, screen: Show, script: Script, tongs: Run
+) -> None:
+    shown = screen(SCRIPTED, script(CREATE, "never"), "run", "go", command=(sys.executable,))
+    shown.wait_for("approve greet?")
+    shown.type("\x03")
+    assert shown.end() == 130
+    assert "greet" in tongs("review").stdout
+
+
 def test_a_tool_that_the_model_creates_is_reviewed_and_used(
     place: Place, screen: Show, script: Script, told: Callable[[], list[Any]]
 ) -> None:
-    greet = {
-        "description": "greets",
-        "kind": "command",
-        "inputs": {"schema": {"type": "object", "properties": {}}},
-        "exec": {"command": {"entrypoint": "echo", "args": ["hello"]}},
-        "permissions": {"network": False, "fs": {"read": [], "write": []}, "secrets": {}},
-    }
-    create = [["tool_create", {"name": "greet", "definition": greet}]]
-    file = script(create, [["greet", {}]], "done")
+    file = script(CREATE, [["greet", {}]], "done")
     shown = screen(SCRIPTED, file, "run", "go", command=(sys.executable,))
     shown.wait_for("approve greet?")
     assert "created by scripted" in shown.text
@@ -250,6 +262,36 @@ def test_after_kill_9_in_a_call_the_conversation_goes_on(
     *_, answers, last = told()[-1]
     assert "it had begun" in answers["answers"][0]["text"]
     assert last == {"type": "user", "text": "and?"}
+
+
+def test_after_kill_9_at_a_question_it_still_waits_and_its_answer_counts(
+    place: Place, script: Script, agent: Agent, tongs: Run, told: Callable[[], list[Any]]
+) -> None:
+    place.tool("say", SAY, scope="user")
+    (place.user / "config.yml").write_text("approvals: {wait: 10m}\n")
+    call = [["say", {"X": "it"}]]
+    running = subprocess.Popen(
+        [sys.executable, SCRIPTED, script(call), "run", "go"],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    assert running.stderr is not None
+    with running.stderr:
+        while "tongs approvals approve" not in (line := running.stderr.readline()):
+            assert line, "it never asked"
+    question = line.split()[-1]
+    running.kill()
+    running.wait()
+    assert tongs("approvals", "approve", question).code == 0
+    done = agent([call, "done"], "go on", "--continue")
+    assert (done.code, done.stdout) == (0, "done\n")
+    answers = [message["answers"][0] for message in told()[-1] if message["type"] == "tools"]
+    assert answers[0]["text"].startswith("interrupted: ")
+    assert answers[1]["text"] == "said it\n"
 
 
 def test_whoever_stops_reading_ends_it(place: Place, script: Script) -> None:

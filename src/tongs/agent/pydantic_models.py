@@ -60,6 +60,7 @@ class ProviderModel:
     def __init__(self, name: str, model: ModelConfig, key: str = "", proxy: str = "") -> None:
         self.name = name
         self.form = PROVIDERS[model.provider].form
+        self.instructions = model.instructions
         self._config = model
         self._key = key
         self._proxy = proxy

@@ -214,6 +214,10 @@ class ChatModel(Protocol):
     def form(self) -> str:
         """The form of `Offer.export` for its tools: openai, anthropic or gemini."""
 
+    @property
+    def instructions(self) -> str:
+        """What the person wants this model to be told, from the config; sent by nobody but us."""
+
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], instructions: str
     ) -> AsyncIterator[ModelEvent]:
@@ -222,6 +226,9 @@ class ChatModel(Protocol):
         To close the iterator cancels the request on the wire. `tools` are functions in this model's
         `form`.
         """
+
+    async def aclose(self) -> None:
+        """Close the connections that are kept for the next request."""
 
 
 def call_id(conversation: str, message: int, position: int) -> str:

@@ -18,7 +18,7 @@ from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import Caller
 from tongs.core.conversation import CallAnswered
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.core.execution import STDOUT, Event, Observer, OutputArrived
+from tongs.core.execution import STDERR, STDOUT, Event, Observer, OutputArrived
 from tongs.core.result import ToolResult
 from tongs.runtime.model_calls import Asked, told
 
@@ -102,10 +102,18 @@ class _Watch:
         self._observe(CallStarted(call.id, call.own_id, call.name, call.arguments))
 
     def observer(self, call: Asked) -> Observer:
+        # What is not a whole character yet, by stream.
+        begun = {STDOUT: b"", STDERR: b""}
+
         def observe(event: Event) -> None:
-            if isinstance(event, OutputArrived):
+            if not isinstance(event, OutputArrived):
+                return
+            data = begun[event.stream] + event.data
+            end = len(data) - unfinished(data)
+            begun[event.stream] = data[end:]
+            if end:
                 stream = "stdout" if event.stream == STDOUT else "stderr"
-                self._observe(CallOutput(call.id, stream, event.data))
+                self._observe(CallOutput(call.id, stream, data[:end]))
 
         return observe
 
@@ -119,6 +127,17 @@ class _Watch:
         self._observe(
             CallEnded(call.id, call.own_id, call.name, result.ok, text, code, denied, seconds)
         )
+
+
+def unfinished(data: bytes) -> int:
+    """How many bytes at the end are the beginning of a character of UTF-8."""
+    for back in range(1, min(len(data), 3) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            return back if back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4) else 0
+        if byte < 0x80:
+            return 0
+    return 0
 
 
 def _asked(call: Numbered) -> Asked:

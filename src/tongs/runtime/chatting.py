@@ -40,7 +40,6 @@ class Wishes:
     no_tools: bool = False
     max_steps: int = MOST_STEPS
     resume: str | None = None
-    instructions: str = ""
     most_offered: int = MOST_OFFERED
 
 
@@ -86,7 +85,7 @@ def open_chat(
     offer = _offer(runtime, model, wishes, review)
     caller = Caller(CallerKind.AGENT, f"model {model.name}")
     tools = AgentTools(runtime, offer, caller, approver)
-    told = "\n\n".join(part for part in (INSTRUCTIONS, wishes.instructions) if part)
+    told = "\n\n".join(part for part in (INSTRUCTIONS, model.instructions) if part)
     agent = Agent(model, tools, Options(wishes.max_steps, told), store.journal(conversation))
     return Chat(store, conversation, agent, offer)
 

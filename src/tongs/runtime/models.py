@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from tongs.config.environment import host_environment
 from tongs.config.models import PROVIDERS, chosen
@@ -17,7 +18,6 @@ from tongs.runtime.secrets import Secrets, Unusable
 
 if TYPE_CHECKING:
     from tongs.agent.pydantic_models import ProviderModel
-    from tongs.core.conversation import ChatModel
     from tongs.runtime import Runtime
 
 # A trial is short, and a model that has to be loaded first takes a while.
@@ -35,6 +35,14 @@ class KnownModel:
     default: bool = False
     missing: str = ""
 
+    @property
+    def exposed(self) -> bool:
+        """Whether its key crosses a network that anybody may listen to."""
+        scheme, _, rest = self.model.base_url.partition("://")
+        host = urlsplit(f"//{rest}").hostname or ""
+        near = host in ("localhost", "::1") or host.startswith("127.")
+        return self.model.key is not None and scheme == "http" and not near
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -49,13 +57,7 @@ def open_model(runtime: Runtime, named: str = "", base_url: str = "") -> Provide
 
     Raises ToolError: no such model, a key that is not there, an extra that is not installed.
     """
-    name, model = chosen(runtime.settings.models, named, base_url)
-    return _opened(runtime, name, model)
-
-
-def chat_model(runtime: Runtime, name: str | None, base_url: str | None) -> ChatModel:
-    """As `open_model`, for options that may not be given."""
-    return open_model(runtime, name or "", base_url or "")
+    return _opened(runtime, *chosen(runtime.settings.models, named, base_url))
 
 
 def known_models(runtime: Runtime, named: Sequence[str] = ()) -> list[KnownModel]:

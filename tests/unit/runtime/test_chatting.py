@@ -22,6 +22,7 @@ from tongs.agent.events import (
 )
 from tongs.agent.loop import Outcome
 from tongs.core.conversation import CallMade, ModelSaid, ToolsAnswered, UserSaid
+from tongs.runtime.agent_tools import unfinished
 from tongs.runtime.chatting import Chat, Wishes, open_chat
 from tongs.store.conversations import ConversationStore
 
@@ -61,6 +62,17 @@ def test_a_call_runs_in_the_sandbox_and_is_recorded_under_its_id(project: Projec
     recorded = [record for record in project.records() if record["event"] == "TOOL_EXECUTED"]
     assert [record["call"] for record in recorded] == [began.call]
     assert "model scripted" in json.dumps(recorded)
+
+
+def test_output_is_cut_between_characters() -> None:
+    for text in ("a", "é", "€", "𝄞"):
+        whole = f"x{text}".encode()
+        for end in range(1, len(whole) + 1):
+            part = whole[:end]
+            assert part[: end - unfinished(part)].decode() == (
+                "x" if end < len(whole) else f"x{text}"
+            )
+    assert [unfinished(data) for data in (b"", b"\x80\x80\x80\x80", b"\xff")] == [0, 0, 1]
 
 
 def test_malformed_calls_and_unknown_tools_are_told_to_the_model(project: Project) -> None:

@@ -140,7 +140,7 @@ def _list_approvals(session: Session) -> None:
 
 async def _model(session: Session, rest: str) -> None:
     if rest:
-        session.change_model(rest)
+        await session.change_model(rest)
     session.screen.say("model", session.chat.agent.model.name, "green")
     named = ", ".join(session.runtime.settings.models.named)
     if not rest:

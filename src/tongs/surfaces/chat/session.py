@@ -87,11 +87,12 @@ class Session:
     def end(self) -> None:
         self._ends = True
 
-    def change_model(self, name: str) -> None:
+    async def change_model(self, name: str) -> None:
         """Go on with another model. Raises ToolError, and then nothing has changed."""
-        conversation = self.chat.conversation
+        conversation, before = self.chat.conversation, self.chat.agent.model
         resume = conversation.id if conversation.messages else None
         self.chat = self._opened(self._models(name), replace(self._wishes, resume=resume))
+        await before.aclose()
 
     async def say(self, text: str) -> None:
         """Let the model answer."""

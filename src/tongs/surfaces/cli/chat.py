@@ -62,16 +62,20 @@ def _chat(invocation: Invocation, terminal: Terminal, wishes: Wishes) -> int:
     runtime = invocation.runtime
 
     def model(name: str | None) -> ChatModel:
-        from tongs.runtime.models import chat_model
+        from tongs.runtime.models import open_model
 
         # The address is that of the model on the command line, and of no other.
-        address = options.base_url if name is None else None
-        return chat_model(runtime, name or options.model, address)
+        address = options.base_url if name is None else ""
+        return open_model(runtime, name or options.model or "", address or "")
 
     async def talk() -> None:
         screen = Screen(invocation.console, thinking=options.verbose > 0)
         try:
-            await Session(runtime, screen, terminal, wishes, model).run()
+            session = Session(runtime, screen, terminal, wishes, model)
+            try:
+                await session.run()
+            finally:
+                await session.chat.agent.model.aclose()
         finally:
             await runtime.aclose()
 

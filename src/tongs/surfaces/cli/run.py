@@ -51,7 +51,7 @@ def agent_options(parser: Parser) -> None:
 
 
 def run(invocation: Invocation) -> int:
-    from tongs.runtime.models import chat_model
+    from tongs.runtime.models import open_model
 
     options = invocation.options
     invocation.threads = True
@@ -59,7 +59,7 @@ def run(invocation: Invocation) -> int:
         raise UsageError("run: --continue and --conversation exclude each other")
     wishes = wishes_of(invocation, "" if options.go_on else options.conversation)
     text = _prompt(options.prompt)
-    model = chat_model(invocation.runtime, options.model, options.base_url)
+    model = open_model(invocation.runtime, options.model or "", options.base_url or "")
     return answer(invocation, model, wishes, text)
 
 
@@ -115,6 +115,7 @@ async def _said(invocation: Invocation, chat: Chat, text: str, shown: Shown) -> 
     try:
         return await chat.say(text, shown)
     finally:
+        await chat.agent.model.aclose()
         await invocation.runtime.aclose()
 
 
@@ -160,12 +161,18 @@ def _reviewer(invocation: Invocation, shown: Shown) -> Review | None:
         return None
 
     async def review(tool: Tool) -> bool:
+        from tongs.approvers.terminal import Terminal
         from tongs.sandbox.waiting import LoopWaiter
         from tongs.surfaces.cli.review import ask_to_approve
 
+        over: list[bool] = []
+        asking = Terminal(terminal.reader, terminal.writer, lambda: bool(over))
         with shown.held():
-            return await LoopWaiter().blocking(
-                lambda: ask_to_approve(invocation.runtime, terminal, tool)
-            )
+            try:
+                return await LoopWaiter().blocking(
+                    lambda: ask_to_approve(invocation.runtime, asking, tool)
+                )
+            finally:
+                over.append(True)  # the thread would wait for an answer that nobody needs
 
     return review
