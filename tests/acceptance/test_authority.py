@@ -31,6 +31,7 @@ BY_A_PERSON: dict[Words, str] = {
     ("tool", "create"): "say --from say.yml --creator claude",
     ("trust",): "other --yes",
     ("review",): "made --yes",
+    ("chat",): "--list",
     ("approvals", "list"): "",
     ("approvals", "revoke"): "{remembered}",
     ("approvals", "pending"): "",

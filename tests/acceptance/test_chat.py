@@ -18,6 +18,13 @@ SHOUT = (
     "approval: {required: true, reason: it is loud}\npermissions: {fs: {read: [.]}}\n"
 )
 READS = "description: waits\nbash: echo it began; sleep 60\ntags: [read]\n"
+GREET = {
+    "description": "greets",
+    "kind": "command",
+    "inputs": {"schema": {"type": "object", "properties": {}}},
+    "exec": {"command": {"entrypoint": "echo", "args": ["good day"]}},
+    "permissions": {"network": False, "fs": {"read": []}, "secrets": {}},
+}
 QUESTION = "[a]llow once"
 PROMPT = "Ctrl-D ends"
 
@@ -223,6 +230,36 @@ def test_a_conversation_goes_on_after_the_chat_was_killed(
     roles = [message["role"] for message in told(server)]
     assert roles[-4:] == ["user", "assistant", "tool", "user"]
     assert "it was not run" in str(told(server)[-2]["content"])
+
+
+def test_a_tool_that_the_model_creates_is_read_in_the_chat_and_then_called(
+    chat: Callable[..., Tmux], server: ModelServer
+) -> None:
+    made = {"name": "greet", "definition": GREET}
+    screen = chat(
+        Turn(calls=[("tool_create", made)]), Turn(calls=[("greet", {})]), Turn(text=["Greeted."])
+    )
+    screen.line("make a tool that greets")
+    text = screen.wait_for("approve greet? [y/N]")
+    assert "greet was created by openai-compatible:small" in text
+    assert "reach no host" in text
+    screen.keys("y", "Enter")
+    text = screen.wait_for(QUESTION)
+    assert "the person has approved greet" in text
+    screen.keys("A", "Enter")
+    screen.wait_for("[?]: A")
+    screen.wait_for("back)")
+    screen.keys("1", "Enter")
+    screen.wait_for("[s]ession")
+    screen.keys("s", "Enter")
+    screen.wait_for("until when")
+    screen.keys("Enter")
+    screen.wait_for("Greeted.")
+    assert "good day" in str(told(server)[-1]["content"])
+    screen.wait_for(PROMPT)
+    screen.line("/approve")
+    text = screen.wait_for("SESSION")
+    assert "always" in text
 
 
 def test_conversations_are_listed_and_exported(
