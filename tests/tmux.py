@@ -31,6 +31,11 @@ class Tmux:
         """Type a line."""
         self.keys("Enter", literal=text)
 
+    def paste(self, text: str) -> None:
+        """As a terminal does it: marked, so that a newline is no Enter."""
+        self._run("set-buffer", text)
+        self._run("paste-buffer", "-p")
+
     def wait_for(self, shown: str) -> str:
         until = time.monotonic() + 30
         while shown not in (text := self._run("capture-pane", "-p", "-J")):

@@ -181,9 +181,11 @@ def test_commands_of_the_chat_answer_and_mistakes_do_not_end_it(
     place.tool("shout", SHOUT, scope="user")
     screen = chat(Turn(text=["Two lines."]))
     screen.keys("Escape", "Enter", literal="line one")
-    screen.keys("Enter", literal="line two")
+    screen.paste("line two\nline three")
+    screen.wait_for("line three")
+    screen.keys("Enter")
     screen.wait_for("Two lines.")
-    assert told(server)[-1]["content"] == "line one\nline two"
+    assert told(server)[-1]["content"] == "line one\nline two\nline three"
     for line, answer in (
         ("/tols", "did you mean `/tools`"),
         ("/shout a b c", "`c` is one word too many"),
@@ -206,7 +208,7 @@ def test_commands_of_the_chat_answer_and_mistakes_do_not_end_it(
     screen.wait_for(PROMPT)
     screen.line("/quit")
     screen.wait_for("exit 0")
-    assert "## You\n\nline one\nline two\n" in (place.project / "talk.md").read_text()
+    assert "## You\n\nline one\nline two\nline three\n" in (place.project / "talk.md").read_text()
     history = place.state / "chat" / "history"
     assert history.stat().st_mode & 0o777 == 0o600
     assert "+line one\n+line two\n" in history.read_text()
