@@ -88,3 +88,23 @@ def test_a_model_that_no_config_names(tongs: Run, place: Place, model_server: Se
     assert missing.code == 1
     assert "env:OPENAI_API_KEY (the usual place for openai), which is not there" in missing.stderr
     assert tongs("models", "nothing").code == 2
+
+
+def test_what_is_dangerous_or_wrong_is_noted(place: Place, tongs: Run) -> None:
+    configure(
+        place,
+        "models:\n"
+        "  default: lcoal\n"
+        "  local: {provider: vllm, model: m, base_url: 'http://localhost:1', key: env:MY_KEY}\n"
+        "  far: {provider: vllm, model: m, base_url: 'http://far.example/v1', key: env:MY_KEY}\n",
+    )
+
+    done = tongs("models", env={"MY_KEY": KEY})
+
+    assert [line.split()[4:] for line in done.stdout.splitlines()[1:]] == [
+        ["env:MY_KEY"],
+        ["env:MY_KEY", "(sent", "without", "encryption)"],
+    ]
+    assert done.stderr == (
+        "warning: models.default: there is no model `lcoal` (did you mean `local`?)\n"
+    )

@@ -115,6 +115,9 @@ def config_keys() -> Iterator[str]:
             yield "web.allow"
             search = block["properties"]["search"]
             yield from (f"web.search.{key}" for key in search["properties"])
+        elif name == "models":
+            yield "models.default"
+            yield from (f"models.NAME.{key}" for key in block["additionalProperties"]["properties"])
         else:
             yield name
 

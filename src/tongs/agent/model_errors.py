@@ -85,9 +85,10 @@ class Words:
             f" the API",
         )
 
-    def connection(self, why: str) -> ModelFailed:
+    def nobody_there(self, why: str) -> ModelFailed:
+        """Not `connection`: to try again at once would only keep the person waiting."""
         return ModelFailed(
-            "connection",
+            "unavailable",
             f"{self._name} cannot be reached at {self._model.base_url}{_quoted(why)}",
             f"is the server running? Its address is base_url: {self._model.base_url}",
         )

@@ -12,6 +12,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from importlib import import_module
 
 from tongs.agent.model_errors import Words, told
 from tongs.config.environment import without
@@ -41,8 +42,10 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.tools import ToolDefinition
 
-# What the providers' packages would otherwise take addresses, keys and headers from.
+# What the providers' packages would otherwise take addresses, keys and headers from; and what
+# makes them print requests as soon as they are loaded, which takes too long to hide the others.
 _READ_BY_OTHERS = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "PYDANTIC_AI_", "LOGFIRE_")
+_READ_WHEN_LOADED = ("OPENAI_LOG", "ANTHROPIC_LOG")
 # The longest silence, and the longest wait for a connection, in seconds.
 _SILENCE = 600.0
 _CONNECT = 10.0
@@ -102,6 +105,8 @@ class ProviderModel:
     def _model(self) -> Model:
         loop = asyncio.get_running_loop()
         if self._connected is None or self._connected[0] is not loop:
+            with without(_READ_WHEN_LOADED):
+                import_module(_LOADED[self.form])
             with without(_READ_BY_OTHERS):
                 http = _http_client(self._config, self._proxy)
                 http.event_hooks = {
@@ -247,6 +252,11 @@ def _google(config: ModelConfig, key: str, http: httpx2.AsyncClient) -> Model:
     return GoogleModel(config.model, provider=GoogleProvider(client=client), profile=profile)
 
 
+_LOADED = {
+    "openai": "pydantic_ai.models.openai",
+    "anthropic": "pydantic_ai.models.anthropic",
+    "gemini": "pydantic_ai.models.google",
+}
 _MAKERS = {"openai": _openai, "anthropic": _anthropic, "gemini": _google}
 
 
@@ -439,7 +449,7 @@ def _mapped(error: Exception, words: Words) -> ModelFailed:
 
 def _unconnected(error: Any, words: Words) -> ModelFailed:
     why = _cause(error)
-    return words.connection(why) if error.phase in ("connect", "pool") else words.broken_off(why)
+    return words.nobody_there(why) if error.phase in ("connect", "pool") else words.broken_off(why)
 
 
 def _without_category(error: Exception, words: Words, said: str) -> ModelFailed:

@@ -29,13 +29,11 @@ def require_valid(document: Document, schema_name: str) -> Document:
 
 
 def _problem(document: Document, violation: Violation) -> Problem:
-    if _is_reference(violation.path):
+    wanted = _wanted_instead(violation.path) if violation.keyword != "required" else ""
+    if wanted:
         # Somebody may have written the secret itself: it is not repeated.
         return document.problem(
-            violation.path,
-            "must be a reference: env:NAME, file:PATH or keyring:SERVICE/NAME",
-            rule="schema",
-            hint="a config file never holds a secret itself",
+            violation.path, wanted, rule="schema", hint="a config file never holds a secret itself"
         )
     message = violation.message
     if not violation.path:
@@ -43,9 +41,22 @@ def _problem(document: Document, violation: Violation) -> Problem:
     return document.problem(violation.path, message, rule="schema", hint=_hint(document, violation))
 
 
-def _is_reference(path: PathTuple) -> bool:
-    """Whether this is an entry of `secrets` in settings, or in those of a profile."""
-    return path[-2:-1] == ("secrets",) and (len(path) == 2 or path[0] == "profiles")
+_REFERENCE = "env:NAME, file:PATH or keyring:SERVICE/NAME"
+_OF_A_MODEL = {
+    "key": f"must be a reference: {_REFERENCE}",
+    "proxy": f"must be an address without a password, or a reference: {_REFERENCE}",
+    "base_url": "must be an address without a password, as in http://127.0.0.1:1234/v1",
+}
+
+
+def _wanted_instead(path: PathTuple) -> str:
+    """What belongs where people are tempted to write a secret: in settings, or in a profile's."""
+    own = path[2:] if path[:1] == ("profiles",) else path
+    if len(own) == 2 and own[0] == "secrets":
+        return f"must be a reference: {_REFERENCE}"
+    if len(own) == 3 and own[0] == "models":
+        return _OF_A_MODEL.get(str(own[2]), "")
+    return ""
 
 
 def _hint(document: Document, violation: Violation) -> str:

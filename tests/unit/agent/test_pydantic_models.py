@@ -414,7 +414,7 @@ def test_nobody_listening_asks_whether_the_server_runs() -> None:
 
         failed = failure(model(address))
 
-    assert failed.kind == "connection"
+    assert failed.kind == "unavailable"
     assert f"is the server running? Its address is base_url: {address}" in failed.hint
 
 

@@ -95,6 +95,7 @@ def test_a_project_that_nobody_accepted_says_nothing_about_models(tmp_path: Path
         "{provider: openia, model: x}",
         "{provider: openai, model: x, key: sk-the-key-itself}",
         "{provider: openai, model: x, base_url: ftp://x}",
+        "{provider: openai-compatible, model: x}",
         "{provider: openai, model: x, base_url: 'https://me:secret@x'}",
         "{provider: openai, model: x, proxy: 'http://me:secret@x'}",
         "{provider: openai, model: x, settings: {temprature: 1}}",
@@ -105,6 +106,8 @@ def test_a_wrong_entry_is_told_and_no_key_can_stand_in_it(entry: str, tmp_path: 
         settings(tmp_path, user=f"models:\n  a: {entry}\n")
 
     assert all(problem.field.startswith("models.a") for problem in invalid.value.problems)
+    assert "sk-the-key" not in str(invalid.value)
+    assert "secret@" not in str(invalid.value)
 
 
 def test_a_name_of_the_config_comes_first_then_provider_and_model() -> None:

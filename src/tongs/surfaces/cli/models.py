@@ -36,6 +36,7 @@ def run(invocation: Invocation) -> int:
         _say_none(console)
     else:
         _show(console, known, trials)
+        _check_default(invocation)
     bad = any(trial is not None and trial.failed is not None for trial in trials)
     return failure.FAILED if bad else failure.OK
 
@@ -63,11 +64,26 @@ def _show(console: Console, known: Sequence[KnownModel], trials: Sequence[Trial 
         rows.append((name, model.provider, model.model, model.base_url, *answer, _key(one)))
     for line in table(header, rows):
         console.data(f"{line}\n")
+    console.flush()
     for one, trial in zip(known, trials, strict=True):
         if trial is not None and trial.failed is not None:
-            console.label("error", f"{one.name}: {trial.failed.message}", "red")
+            said = trial.failed.message
+            console.label("error", said if one.name in said else f"{one.name}: {said}", "red")
             if trial.failed.hint:
                 console.hint(trial.failed.hint)
+
+
+def _check_default(invocation: Invocation) -> None:
+    """An error only for whoever relies on it, so a listing tells of it and goes on."""
+    from tongs.config.models import chosen
+    from tongs.core.errors import ToolError
+
+    models = invocation.runtime.settings.models
+    try:
+        if models.default:
+            chosen(models)
+    except ToolError as error:
+        invocation.console.label("warning", f"models.default: {error.message}", "yellow")
 
 
 def _answer(trial: Trial) -> str:
@@ -77,7 +93,8 @@ def _answer(trial: Trial) -> str:
 def _key(one: KnownModel) -> str:
     if one.model.key is None:
         return "none"
-    return f"{one.model.key.text} ({one.missing})" if one.missing else one.model.key.text
+    note = one.missing or ("sent without encryption" if one.exposed else "")
+    return f"{one.model.key.text} ({note})" if note else one.model.key.text
 
 
 def _say_none(console: Console) -> None:
