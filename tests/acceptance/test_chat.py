@@ -161,6 +161,21 @@ def test_a_slash_command_is_completed_run_and_given_to_the_model(
     assert said.endswith("what is this?")
 
 
+def test_a_tool_of_the_project_is_read_and_trusted_before_it_runs(
+    place: Place, chat: Callable[..., Tmux], server: ModelServer
+) -> None:
+    place.tool("mine", "description: of the project\nbash: echo it ran\ntags: [read]\n")
+    screen = chat(Turn(text=["Hello."]))
+    screen.line("/mine")
+    screen.wait_for("trust mine? [y/N]")
+    screen.keys("y", "Enter")
+    screen.wait_for("  | it ran")
+    screen.wait_for(PROMPT)
+    screen.line("hi")
+    screen.wait_for("Hello.")
+    assert "mine" in [each["function"]["name"] for each in server.asked[-1].json["tools"]]
+
+
 def test_a_key_stops_a_call_of_the_persons_own(place: Place, chat: Callable[..., Tmux]) -> None:
     place.tool("wait", READS, scope="user")
     screen = chat(Turn())

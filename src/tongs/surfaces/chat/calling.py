@@ -89,7 +89,10 @@ async def _trusted(session: Session, name: str) -> Tool:
     from tongs.surfaces.cli.trust import ask_to_trust
 
     await session.ask(lambda terminal: ask_to_trust(session.runtime, terminal, tool))
-    return session.runtime.find(name)
+    tool = session.runtime.find(name)
+    if tool.trust.holds:
+        session.offer_also(tool)
+    return tool
 
 
 async def _run(session: Session, call: ToolCall) -> ToolResult:

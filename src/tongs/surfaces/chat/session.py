@@ -94,6 +94,12 @@ class Session:
         self.chat = self._opened(self._models(name), replace(self._wishes, resume=resume))
         await before.aclose()
 
+    def offer_also(self, tool: Tool) -> None:
+        """To the model, from now on: the person trusts it, and has not said which tools it gets."""
+        wishes = self._wishes
+        if not (wishes.tools or wishes.tags or wishes.no_tools):
+            self.chat.offer.tools.setdefault(tool.name, tool)
+
     async def say(self, text: str) -> None:
         """Let the model answer."""
         with self.screen.working(), self._stoppable(self.chat.stop):
