@@ -31,6 +31,11 @@ class Tmux:
         """Type a line."""
         self.keys("Enter", literal=text)
 
+    def paste(self, text: str) -> None:
+        """As a terminal does it: marked, so that a newline is no Enter."""
+        self._run("set-buffer", text)
+        self._run("paste-buffer", "-p")
+
     def wait_for(self, shown: str) -> str:
         until = time.monotonic() + 30
         while shown not in (text := self._run("capture-pane", "-p", "-J")):
@@ -38,6 +43,12 @@ class Tmux:
             # Tmux has no event for "this text is on the screen".
             time.sleep(0.05)
         return text
+
+    def child(self) -> int:
+        """The process that the shell runs now."""
+        shell = self._run("display-message", "-p", "#{pane_pid}").strip()
+        (child,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+        return int(child)
 
     def close(self) -> None:
         self._run("kill-server")

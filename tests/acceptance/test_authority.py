@@ -41,6 +41,7 @@ BY_A_PERSON: dict[Words, str] = {
     ("mcp", "remove"): "small",
     ("trust",): "other --yes",
     ("review",): "made --yes",
+    ("chat",): "--list",
     ("approvals", "list"): "",
     ("approvals", "revoke"): "{remembered}",
     ("approvals", "pending"): "",

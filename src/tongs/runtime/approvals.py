@@ -34,9 +34,16 @@ class ApprovalDesk:
         refuse_inside_a_call("look at approvals")
         return list(self.memory.store.entries())
 
+    def of_session(self) -> list[Remembered]:
+        """What was decided until this process ends."""
+        refuse_inside_a_call("look at approvals")
+        return list(self.memory.session)
+
     def revoke(self, wanted: str) -> Remembered:
         """Forget a remembered decision; what it was."""
         refuse_inside_a_call("change approvals")
+        if (of_session := self.memory.forget(wanted)) is not None:
+            return of_session
         with refusals_said(f"{wanted} was not revoked"):
             found = self.memory.store.revoke(wanted)
         if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread  # the public module is one that a command line never needs
 import os
 from collections.abc import Callable, Mapping, Sequence
 
@@ -140,10 +141,20 @@ def _asked_by(waiter: Waiter, approver: TerminalApprover) -> Approver:
 
     async def ask(request: ApprovalRequest) -> ApprovalResponse | None:
         over: list[bool] = []
+        asking = _thread.allocate_lock()
+
+        def work() -> ApprovalResponse | None:
+            with asking:
+                return approver.ask(request, lambda: bool(over))
+
         try:
-            return await waiter.blocking(lambda: approver.ask(request, lambda: bool(over)))
-        finally:
-            over.append(True)  # nobody waits for the answer any more
+            return await waiter.blocking(work)
+        except BaseException:
+            # Nobody waits for the answer any more. Until the question is gone, it would take the
+            # keys of whoever reads next.
+            over.append(True)
+            await waiter.blocking(lambda: asking.acquire(timeout=_GRACE))
+            raise
 
     return ask
 

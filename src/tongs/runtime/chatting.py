@@ -46,9 +46,13 @@ class Wishes:
 class Chat:
     """One conversation with one model. Made by `open_chat`."""
 
-    def __init__(self, store: ConversationStore, conversation: Conversation, agent: Agent) -> None:
+    def __init__(
+        self, store: ConversationStore, conversation: Conversation, agent: Agent, offer: Offer
+    ) -> None:
         self.conversation = conversation
         self.agent = agent
+        # What the model may call by now.
+        self.offer = offer
         self._store = store
         self._journal = store.journal(conversation)
 
@@ -83,7 +87,7 @@ def open_chat(
     tools = AgentTools(runtime, offer, caller, approver)
     told = "\n\n".join(part for part in (INSTRUCTIONS, model.instructions) if part)
     agent = Agent(model, tools, Options(wishes.max_steps, told), store.journal(conversation))
-    return Chat(store, conversation, agent)
+    return Chat(store, conversation, agent, offer)
 
 
 def _conversation(

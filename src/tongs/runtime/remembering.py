@@ -56,6 +56,19 @@ class Remembering:
             self._opened = RememberedStore(self._state, self._parse)
         return self._opened
 
+    @property
+    def session(self) -> tuple[Remembered, ...]:
+        """What holds until this process ends."""
+        return tuple(self._session)
+
+    def forget(self, wanted: str) -> Remembered | None:
+        """Take back a decision of this session; what it was."""
+        for entry in self._session:
+            if entry.id == wanted:
+                self._session.remove(entry)
+                return entry
+        return None
+
     def check(self, call: ToolCall, tool: Tool) -> Verdict | None:
         """The rule: what the person never wants is denied, whoever asks for it."""
         if self._nothing_decided():

@@ -88,6 +88,17 @@ class ConversationStore:
 
         Calls without an answer get that of `interrupted`, which is kept, too.
         """
+        return self._whole(*self._read(name), interrupted)
+
+    def read(self, name: str) -> Conversation:
+        """As `load`, and nothing is changed: whoever has it open may be in the middle of a call."""
+        conversation, given = self._read(name)
+        if not given:
+            return conversation
+        answers = ToolsAnswered(tuple(given[at] for at in sorted(given)))
+        return replace(conversation, messages=(*conversation.messages, answers))
+
+    def _read(self, name: str) -> tuple[Conversation, dict[int, CallAnswered]]:
         with self._open() as database:
             found = database.execute(
                 "SELECT * FROM conversations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(name), name)
@@ -105,7 +116,7 @@ class ConversationStore:
             messages, given = _divided(read)
         except (ValueError, KeyError, TypeError) as error:
             raise _broken(self._path, row["id"], error) from None
-        return self._whole(Conversation(*parts, messages), given, interrupted)
+        return Conversation(*parts, messages), given
 
     def last(self, project: str) -> str | None:
         """The id of the one that was used last in a project."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import socket
 import threading
 import time
@@ -12,13 +14,14 @@ import pytest
 from tests.unit.store.test_approvals import REQUEST
 from tests.web import Reply, Web
 
+from tongs.approvers.terminal import Terminal
 from tongs.config.settings import Approvals, Webhook
 from tongs.core.approval import ApprovalResponse
 from tongs.core.driving import drive
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.runtime.asking import Asking
 from tongs.runtime.posting import post
-from tongs.sandbox.waiting import BlockingWaiter
+from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
 from tongs.store.approvals import ApprovalStore
 
 
@@ -167,3 +170,28 @@ def test_without_an_editor_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(ToolError) as raised:
         asking(tmp_path, Approvals(), EDITOR="/nowhere/ed").edited("x")
     assert raised.value.code is ErrorCode.EXECUTION_ERROR
+
+
+def test_a_question_that_nobody_waits_for_has_left_the_terminal(tmp_path: Path) -> None:
+    master, slave = os.openpty()
+    with os.fdopen(slave, "r+b", buffering=0) as line:
+        reader = os.fdopen(os.dup(line.fileno()), encoding="utf-8")
+        writer = os.fdopen(os.dup(line.fileno()), "w", encoding="utf-8")
+        approver = asking(tmp_path, Approvals()).approver(LoopWaiter(), Terminal(reader, writer))
+        assert approver is not None
+
+        async def stopped() -> None:
+            question = asyncio.ensure_future(approver(REQUEST))  # type: ignore[arg-type]  # a coroutine
+            while b"[a]llow once" not in await asyncio.to_thread(os.read, master, 4096):
+                pass
+            question.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await question
+            # What is typed now is for somebody else, and still there.
+            os.write(master, b"for the prompt\n")
+            assert await asyncio.to_thread(reader.readline) == "for the prompt\n"
+
+        asyncio.run(stopped())
+        reader.close()
+        writer.close()
+    os.close(master)

@@ -16,8 +16,10 @@ from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place
 from tongs.core.permissions import Permissions, Secret
 from tongs.core.tool import Origin, Tool
+from tongs.runtime.approvals import ApprovalDesk
 from tongs.runtime.remembering import Remembering
 from tongs.schema.document import parse
+from tongs.store.approvals import ApprovalStore
 
 PERMISSIONS = Permissions(("h",), ("/r",), ("/w",), (Secret("T"),), ("/s",))
 REQUEST = ApprovalRequest(
@@ -256,3 +258,19 @@ def test_decisions_of_two_processes_are_both_kept(tmp_path: Path) -> None:
     first.remember(REQUEST, answer({"tool": "c"}))
 
     assert [entry.when["tool"] for entry in memory(tmp_path).store.entries()] == ["a", "b", "c"]
+
+
+def test_what_holds_for_the_session_is_shown_and_taken_back(tmp_path: Path) -> None:
+    remembering = memory(tmp_path)
+    remembering.remember(REQUEST, answer({"tool": "deploy"}, Span.SESSION))
+    (entry,) = remembering.session
+    desk = ApprovalDesk(ApprovalStore(str(tmp_path)), remembering)
+
+    assert recalled(remembering)
+    assert desk.of_session() == [entry]
+    assert desk.revoke(entry.id) == entry
+
+    assert not recalled(remembering)
+    assert desk.of_session() == []
+    with pytest.raises(ToolError):
+        desk.revoke(entry.id)

@@ -180,3 +180,15 @@ def test_a_killed_process_loses_nothing_that_was_said(tmp_path: Path, after: int
             answers = messages[at + 1]
             assert isinstance(answers, ToolsAnswered)
             assert [each.id for each in answers.answers] == ["a", "b"]
+
+
+def test_to_read_it_answers_nothing_in_its_place(store: ConversationStore) -> None:
+    conversation = begun(store, "how is it?")
+    journal = store.journal(conversation)
+    journal.add(ModelSaid("", CALLS))
+    assert store.read(conversation.id).messages == (UserSaid("how is it?"), ModelSaid("", CALLS))
+    journal.add_answer(0, DONE)
+    assert store.read(conversation.id[:6]).messages[2:] == (ToolsAnswered((DONE,)),)
+    answers = store.load(conversation.id, lost).messages[2]
+    assert isinstance(answers, ToolsAnswered)
+    assert [answer.text[:4] for answer in answers.answers] == ["seen", "lost"]

@@ -35,6 +35,8 @@ _MOST_INPUT = 16 * 1024 * 1024
 def options(parser: Parser) -> None:
     parser.add_argument("prompt", nargs="*", default=[], metavar="PROMPT")
     agent_options(parser)
+    parser.add_argument("--continue", dest="go_on", action="store_true")
+    parser.add_argument("--conversation", metavar="ID")
     parser.add_argument("--json", action="store_true")
 
 
@@ -46,8 +48,6 @@ def agent_options(parser: Parser) -> None:
     parser.add_argument("--tools", action="append", default=[], metavar="NAMES")
     parser.add_argument("--tags", action="append", default=[], metavar="TAGS")
     parser.add_argument("--no-tools", action="store_true")
-    parser.add_argument("--continue", dest="go_on", action="store_true")
-    parser.add_argument("--conversation", metavar="ID")
 
 
 def run(invocation: Invocation) -> int:
@@ -55,7 +55,9 @@ def run(invocation: Invocation) -> int:
 
     options = invocation.options
     invocation.single_thread = False
-    wishes = wishes_of(invocation)
+    if options.go_on and options.conversation:
+        raise UsageError("run: --continue and --conversation exclude each other")
+    wishes = wishes_of(invocation, "" if options.go_on else options.conversation)
     text = _prompt(options.prompt)
     model = open_model(invocation.runtime, options.model or "", options.base_url or "")
     return answer(invocation, model, wishes, text)
@@ -83,7 +85,7 @@ def answer(invocation: Invocation, model: ChatModel, wishes: Wishes, text: str) 
     return _EXIT_CODES[outcome.kind]
 
 
-def wishes_of(invocation: Invocation) -> Wishes:
+def wishes_of(invocation: Invocation, resume: str | None) -> Wishes:
     """The options of `agent_options`. Raises UsageError."""
     from tongs.agent.loop import MOST_STEPS
     from tongs.runtime.chatting import Wishes
@@ -92,15 +94,12 @@ def wishes_of(invocation: Invocation) -> Wishes:
     tools, tags = listed(options.tools), listed(options.tags)
     if options.no_tools and (tools or tags):
         raise UsageError(f"{command}: --no-tools excludes --tools and --tags")
-    if options.go_on and options.conversation:
-        raise UsageError(f"{command}: --continue and --conversation exclude each other")
     steps = MOST_STEPS
     if options.max_steps is not None:
         if not options.max_steps.isdecimal() or int(options.max_steps) < 1:
             message = f"{command}: --max-steps must be a number from 1 on, got {options.max_steps}"
             raise UsageError(message, f"tongs {command} --max-steps {MOST_STEPS}")
         steps = int(options.max_steps)
-    resume = "" if options.go_on else options.conversation
     return Wishes(tools, tags, options.no_tools, steps, resume)
 
 

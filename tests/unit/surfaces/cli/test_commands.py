@@ -35,19 +35,9 @@ def test_words_and_options_are_told_apart(
 
 def test_hidden_commands_are_no_choice() -> None:
     assert choices(()) == [
-        *(
-            "tool",
-            "tools",
-            "mcp",
-            "run",
-            "trust",
-            "review",
-            "approvals",
-            "lint",
-            "schema",
-            "config",
-        ),
-        *("trash", "models", "doctor", "sandbox", "rules", "audit", "completion", "help"),
+        *("tool", "tools", "mcp", "run", "chat", "trust", "review", "approvals", "lint"),
+        *("schema", "config", "trash", "models", "doctor", "sandbox", "rules", "audit"),
+        *("completion", "help"),
     ]
     writing = ["new", "test", "validate", "import", "create"]
     assert choices(("tool",)) == ["list", "get", "add", "remove", "run", *writing]

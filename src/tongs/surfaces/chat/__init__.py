@@ -1,0 +1,1 @@
+"""`tongs chat`: a conversation with a model on the terminal."""

@@ -1,0 +1,241 @@
+"""What happens in a conversation, as text for a terminal.
+
+Everything a model, a tool or a stranger wrote is shown with its hidden characters written out, so
+nothing but `paint` colours anything. Output of tools stands behind a bar: no line of it can look
+like one of ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+
+from tongs.agent.events import (
+    AgentEvent,
+    CallEnded,
+    CallOutput,
+    CallStarted,
+    Ended,
+    QuestionAnswered,
+    Retrying,
+    StepEnded,
+    TextShown,
+    ThinkingShown,
+)
+from tongs.core.annotations import Any, TypeAlias
+from tongs.core.conversation import Conversation, Message, ModelSaid, ToolsAnswered, UserSaid
+from tongs.output import decoded, visible
+
+# A text in a colour, or as it is where no colours are wanted.
+Paint: TypeAlias = Callable[[str, str], str]
+
+# Of one call, while it runs and of its answer; the model is told more.
+_MOST_LINES = 12
+_LONGEST_LINE = 200
+# Of a conversation that goes on.
+_MOST_RECALLED = 4
+_BAR = "  | "
+
+
+def plain(text: str, color: str) -> str:
+    """Paint without colours."""
+    return text
+
+
+class Rendering:
+    """Turns events into text, one after the other. What it gives is to be written as it is."""
+
+    def __init__(
+        self, paint: Paint = plain, *, thinking: bool = False, most_lines: int = _MOST_LINES
+    ) -> None:
+        self._paint = paint
+        self._thinking = thinking
+        self._most_lines = most_lines
+        self._at_line_start = True
+        self._calls: dict[str, _Output] = {}
+
+    def show(self, event: AgentEvent) -> str:
+        match event:
+            case TextShown(text):
+                return self._said(text)
+            case ThinkingShown(text) if self._thinking:
+                return self._said(text, "dim")
+            case StepEnded():
+                return self.line_end()
+            case CallStarted(made, _, tool, arguments):
+                self._calls[made] = _Output(tool, self._most_lines)
+                return self._label("call", f"{tool} {arguments_line(arguments)}".rstrip(), "cyan")
+            case CallOutput(made, stream, data):
+                return self._output(made, stream, data)
+            case QuestionAnswered():
+                return self._answered(event)
+            case CallEnded():
+                return self._call_ended(event)
+            case Retrying(kind, message, seconds):
+                again = f"again in {seconds:.0f} s" if seconds >= 1 else "again at once"
+                return self._label("waiting", f"{kind}: {short(message)}; {again}", "yellow")
+            case Ended():
+                return self.line_end() + self._end(event)
+        return ""
+
+    def line_end(self) -> str:
+        """What is needed so that the next text begins on a line of its own."""
+        if self._at_line_start:
+            return ""
+        self._at_line_start = True
+        return "\n"
+
+    def _said(self, text: str, color: str = "") -> str:
+        if not text:
+            return ""
+        self._at_line_start = text.endswith("\n")
+        shown = visible(text)
+        return self._paint(shown, color) if color else shown
+
+    def _label(self, word: str, text: str, color: str) -> str:
+        return f"{self.line_end()}{label(word, text, color, self._paint)}\n"
+
+    def _output(self, made: str, stream: str, data: bytes) -> str:
+        output = self._calls.get(made)
+        if output is None:
+            return ""
+        return self._barred(output, output.lines(stream, data))
+
+    def _barred(self, output: _Output, lines: list[str]) -> str:
+        name = visible(output.tool) if len(self._calls) > 1 else ""
+        bar = f"  {name} | " if name else _BAR
+        return self.line_end() + "".join(f"{self._paint(bar, 'dim')}{line}\n" for line in lines)
+
+    def _answered(self, event: QuestionAnswered) -> str:
+        if not event.approved or event.arguments is None:
+            return ""
+        ran = f"{event.tool} {arguments_line(event.arguments)}"
+        return self._label("edited", f"{ran} (the model is told)", "cyan")
+
+    def _call_ended(self, event: CallEnded) -> str:
+        output = self._calls.get(event.id) or _Output(event.tool, self._most_lines)
+        rest = output.whole(event.text) if event.ok and not output.used else output.rest()
+        shown = self._barred(output, rest) if rest else ""
+        self._calls.pop(event.id, None)
+        if event.ok:
+            return shown + self._label("done", f"{event.tool} ({event.seconds:.1f} s)", "green")
+        word = "denied" if event.denied else "failed"
+        first = event.text.strip().partition("\n")[0].removeprefix("error: ")
+        name = "" if first.startswith(f"{event.tool} ") else f"{event.tool}: "
+        return shown + self._label(word, short(f"{name}{first}"), "yellow")
+
+    def _end(self, event: Ended) -> str:
+        match event.outcome:
+            case "failed":
+                error = event.error
+                said = f"{error.get('kind', '')}: {error.get('message', '')}".strip(": ")
+                text = self._label("error", said, "red")
+                hint = str(error.get("hint") or "")
+                return text + (self._label("hint", hint, "cyan") if hint else "")
+            case "step-limit":
+                said = f"the model was not done after {event.steps} steps"
+                hint = "say `go on`, or begin with --max-steps"
+                return self._label("stopped", said, "yellow") + self._label("hint", hint, "cyan")
+            case "stopped":
+                return self._label("stopped", "as you wished; the chat goes on", "yellow")
+        return ""
+
+
+class _Output:
+    """The output of one call, by lines, cut where it is long."""
+
+    def __init__(self, tool: str, most_lines: int) -> None:
+        self.tool = tool
+        self.used = False
+        self._most_lines = most_lines
+        self._shown = 0
+        self._left_out = 0
+        self._partial = {"stdout": b"", "stderr": b""}
+
+    def lines(self, stream: str, data: bytes) -> list[str]:
+        """The lines that are whole by now."""
+        self.used = True
+        *whole, partial = (self._partial.get(stream, b"") + data).split(b"\n")
+        # What is cut anyway need not be kept; a character takes four bytes at most.
+        self._partial[stream] = partial[: 4 * _LONGEST_LINE + 4]
+        return [line for each in whole for line in self._counted(decoded(each))]
+
+    def rest(self) -> list[str]:
+        """What no newline ended, and how much was left out."""
+        lines = [
+            line for data in self._partial.values() if data for line in self._counted(decoded(data))
+        ]
+        if self._left_out:
+            more = f"… {self._left_out} more line{'' if self._left_out == 1 else 's'}"
+            lines.append(more)
+        return lines
+
+    def whole(self, text: str) -> list[str]:
+        """A result of which nothing was seen while it came."""
+        lines = [line for each in text.splitlines() for line in self._counted(each)]
+        return lines + self.rest()
+
+    def _counted(self, line: str) -> Iterator[str]:
+        if self._shown >= self._most_lines:
+            self._left_out += 1
+            return
+        self._shown += 1
+        yield short(line, keep_blanks=True)
+
+
+def recap(conversation: Conversation, paint: Paint = plain, most: int = _MOST_RECALLED) -> str:
+    """The last messages of a conversation that goes on, and how it stands."""
+    messages = conversation.messages
+    lines = []
+    if len(messages) > most:
+        lines.append(paint(f"… {len(messages) - most} earlier messages", "dim"))
+    for message in messages[-most:]:
+        lines += _recalled(message, paint)
+    if messages and not _is_answered(messages[-1]):
+        said = "the last answer did not come to its end; say `go on`, or anything else"
+        lines.append(label("interrupted", said, "yellow", paint))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _is_answered(message: Message) -> bool:
+    return isinstance(message, ModelSaid) and not message.calls
+
+
+def _recalled(message: Message, paint: Paint) -> Iterator[str]:
+    match message:
+        case UserSaid(text):
+            yield paint("> ", "green") + visible(text)
+        case ModelSaid():
+            if message.text:
+                yield visible(message.text)
+            for call in message.calls:
+                arguments = arguments_line(call.arguments or {})
+                yield label("call", f"{call.name} {arguments}", "cyan", paint)
+        case ToolsAnswered(answers):
+            for answer in answers:
+                first = answer.text.strip().partition("\n")[0]
+                word, color = ("done", "green") if answer.ok else ("failed", "yellow")
+                yield label(word, short(f"{answer.name}: {first}"), color, paint)
+
+
+def label(word: str, text: str, color: str, paint: Paint) -> str:
+    """`word: text`, the word in a colour; on one line, whatever the text is."""
+    return f"{paint(f'{word}:', color)} {visible(' '.join(text.splitlines()))}"
+
+
+def arguments_line(arguments: Mapping[str, Any]) -> str:
+    """`location="London" days=3`, cut where it is long."""
+    shown = (f"{name}={_as_json(value)}" for name, value in arguments.items())
+    return short(" ".join(shown))
+
+
+def short(text: str, *, keep_blanks: bool = False) -> str:
+    """On one line, safe to look at, and not too long."""
+    # A tab is as wide as the terminal likes.
+    line = text.replace("\t", "    ").rstrip() if keep_blanks else " ".join(text.split())
+    line = visible(line[: 2 * _LONGEST_LINE])
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,240 @@
+"""The chat itself: line by line, given to the model or carried out, until the person ends it."""
+
+# ruff: noqa: PLC0415 - what one command needs is loaded by that command
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
+
+from tongs.approvers.terminal import Terminal, Withdrawn
+from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from tongs.core.approval import ApprovalRequest, ApprovalResponse, Question
+from tongs.core.conversation import ChatModel
+from tongs.core.errors import ToolError
+from tongs.core.record import replace
+from tongs.core.tool import Tool
+from tongs.runtime.chatting import Chat, Wishes, open_chat
+from tongs.surfaces.chat import commands
+from tongs.surfaces.chat.calling import Given, call_tool
+from tongs.surfaces.chat.prompt import Interrupted, Prompt
+from tongs.surfaces.chat.rendering import recap
+from tongs.surfaces.chat.screen import Screen
+from tongs.surfaces.chat.slash import Slash, Words, read
+
+if TYPE_CHECKING:
+    from tongs.runtime import Runtime
+
+T = TypeVar("T")
+Stop: TypeAlias = Callable[[], object]
+
+
+class Session:
+    """One chat on one terminal. `models` makes the model of a name; raises ToolError."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        screen: Screen,
+        terminal: Terminal,
+        wishes: Wishes,
+        models: Callable[[str | None], ChatModel],
+    ) -> None:
+        self.runtime = runtime
+        self.screen = screen
+        # The last call that the person made, until the model has it.
+        self.given: Given | None = None
+        self._terminal = terminal
+        self._wishes = wishes
+        self._models = models
+        self._ends = False
+        # Ends what is under way.
+        self._stop: Stop | None = None
+        self.chat = self._opened(models(None), wishes)
+        self._prompt = Prompt(runtime.places.state, commands.known(self), self.status)
+
+    async def run(self) -> None:
+        self._greet()
+        self._listen()
+        warned = False
+        while not self._ends:
+            try:
+                line = await self._prompt.read()
+            except Interrupted as interrupted:
+                if warned and not interrupted.typed:
+                    break
+                warned = not interrupted.typed
+                if warned:
+                    self.screen.say("hint", "Ctrl-C again, or Ctrl-D, ends the chat", "cyan")
+                continue
+            warned = False
+            if line is None:
+                break
+            # The prompt has taken the signals for itself.
+            self._listen()
+            await self._guarded(self._typed(line))
+        self._farewell()
+
+    def status(self) -> str:
+        """The line below the prompt."""
+        places = self.runtime.places
+        project = places.root
+        if project.startswith(places.home + "/"):
+            project = "~" + project[len(places.home) :]
+        return f" {self.chat.agent.model.name}   /help   Ctrl-D ends   {project}"
+
+    def end(self) -> None:
+        self._ends = True
+
+    async def change_model(self, name: str) -> None:
+        """Go on with another model. Raises ToolError, and then nothing has changed."""
+        conversation, before = self.chat.conversation, self.chat.agent.model
+        resume = conversation.id if conversation.messages else None
+        self.chat = self._opened(self._models(name), replace(self._wishes, resume=resume))
+        await before.aclose()
+
+    def offer_also(self, tool: Tool) -> None:
+        """To the model, from now on: the person trusts it, and has not said which tools it gets."""
+        wishes = self._wishes
+        if not (wishes.tools or wishes.tags or wishes.no_tools):
+            self.chat.offer.tools.setdefault(tool.name, tool)
+
+    async def say(self, text: str) -> None:
+        """Let the model answer."""
+        with self.screen.working(), self._stoppable(self.chat.stop):
+            await self.chat.say(text, self.screen.model)
+
+    async def ask(self, question: Callable[[Terminal], T]) -> T | None:
+        """Something that the person answers on the terminal; None where it was stopped."""
+        over: list[bool] = []
+        here = Terminal(self._terminal.reader, self._terminal.writer, lambda: bool(over))
+        with self.screen.held():
+            work = asyncio.ensure_future(asyncio.to_thread(_answer, question, here))
+            try:
+                return await asyncio.shield(work)
+            except asyncio.CancelledError:
+                # Until it has ended, it would take the keys of whoever reads next.
+                over.append(True)
+                await asyncio.wait([work])
+                raise
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalResponse | None:
+        """The approver of every call of this chat."""
+        from tongs.sandbox.waiting import LoopWaiter
+
+        def announce(question: Question) -> None:
+            where = f"tongs approvals approve {question.id}"
+            self.screen.say("waiting", f"for an approval; from another terminal: {where}", "cyan")
+
+        approver = self.runtime.approving.approver(
+            LoopWaiter(), terminal=lambda: self._terminal, announce=announce
+        )
+        with self.screen.held():
+            return await approver(request)
+
+    def _opened(self, model: ChatModel, wishes: Wishes) -> Chat:
+        return open_chat(self.runtime, model, wishes, approver=self.approve, review=self._review)
+
+    async def _review(self, tool: Tool) -> bool | None:
+        from tongs.surfaces.cli.review import ask_to_approve
+
+        return await self.ask(lambda terminal: ask_to_approve(self.runtime, terminal, tool))
+
+    async def _typed(self, line: str) -> None:
+        match read(line):
+            case Words(text):
+                await self.say(text)
+            case Slash() as slash if slash.name in commands.COMMANDS:
+                await self._stopped_by_keys(commands.carry_out(self, slash))
+            case Slash() as slash:
+                with self.screen.working():
+                    await self._stopped_by_keys(call_tool(self, slash))
+
+    async def _stopped_by_keys(self, work: Coroutine[Any, Any, None]) -> None:
+        """Carry it out; Ctrl-C ends it."""
+        task = asyncio.ensure_future(work)
+        with self._stoppable(task.cancel):
+            await asyncio.wait([task])
+        if task.cancelled():
+            self.screen.say("stopped", "as you wished; the chat goes on", "yellow")
+        else:
+            task.result()
+
+    def _stoppable(self, stop: Stop) -> _Stoppable:
+        return _Stoppable(self, stop)
+
+    async def _guarded(self, work: Awaitable[None]) -> None:
+        """What goes wrong with one line does not end the chat."""
+        try:
+            await work
+        except ToolError as error:
+            self.show_error(error)
+
+    def show_error(self, error: ToolError) -> None:
+        from tongs.surfaces.cli import failure
+
+        refused = failure.exit_code(error) == failure.DENIED
+        word, color = ("denied", "yellow") if refused else ("error", "red")
+        self.screen.say(word, error.message, color)
+        if error.hint:
+            self.screen.say("hint", error.hint, "cyan")
+
+    def set_stop(self, stop: Stop | None) -> Stop | None:
+        """What Ctrl-C does from now on; what it did before."""
+        before, self._stop = self._stop, stop
+        return before
+
+    def _listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._terminate)
+
+    def _interrupt(self) -> None:
+        if self._stop is not None:
+            self._stop()
+
+    def _terminate(self) -> None:
+        self._ends = True
+        self._interrupt()
+        self._prompt.close()
+
+    def _greet(self) -> None:
+        conversation = self.chat.conversation
+        self.screen.write(recap(conversation, self.screen.paint))
+        waiting = len(self.runtime.approvals.pending())
+        if waiting:
+            calls = "1 call waits" if waiting == 1 else f"{waiting} calls wait"
+            self.screen.say("approvals", f"{calls} for an answer: /approve", "yellow")
+        offered = len(self.chat.offer.tools)
+        tools = f"{offered} tool{'' if offered == 1 else 's'}"
+        about = f"{self.chat.agent.model.name}, {tools}; Alt-Enter begins another line, /help"
+        self.screen.say("tongs chat", about, "bold")
+
+    def _farewell(self) -> None:
+        conversation = self.chat.conversation
+        if conversation.messages:
+            self.screen.say("kept", f"tongs chat --continue {conversation.id}", "dim")
+
+
+class _Stoppable:
+    """While it is entered, Ctrl-C calls `stop`."""
+
+    def __init__(self, session: Session, stop: Stop) -> None:
+        self._session = session
+        self._stop = stop
+        self._before: Stop | None = None
+
+    def __enter__(self) -> None:
+        self._before = self._session.set_stop(self._stop)
+
+    def __exit__(self, *exc: object) -> None:
+        self._session.set_stop(self._before)
+
+
+def _answer(question: Callable[[Terminal], T], terminal: Terminal) -> T | None:
+    try:
+        return question(terminal)
+    except Withdrawn:
+        return None
