@@ -58,7 +58,7 @@ def _chat(invocation: Invocation, terminal: Terminal, wishes: Wishes) -> int:
     from tongs.surfaces.chat.session import Session
 
     options = invocation.options
-    invocation.threads = True
+    invocation.single_thread = False
     runtime = invocation.runtime
 
     def model(name: str | None) -> ChatModel:
