@@ -97,6 +97,8 @@ class Outgoing(_Stream):
         self._descriptor = descriptor
         self._turn = asyncio.Lock()
         self._given = dict(given or {})
+        # What is left of a message whose sender was cancelled in the midst of it.
+        self._owed = bytearray()
 
     async def send(self, item: SessionMessage) -> None:
         if self._given and isinstance(item.message, JSONRPCResponse | JSONRPCError):
@@ -109,17 +111,28 @@ class Outgoing(_Stream):
         data = text.encode("utf-8", "replace") + b"\n"
         async with self._turn:
             try:
-                await self._write(memoryview(data))
+                await self._write(data)
             except OSError:
                 raise anyio.BrokenResourceError from None
 
-    async def _write(self, rest: memoryview) -> None:
+    async def _write(self, data: bytes) -> None:
+        """A message that was begun is finished: half a line would spoil the next one, too."""
+        await self._flush()
+        await self._writable()
+        self._owed += data
+        await self._flush()
+
+    async def _flush(self) -> None:
         """In pieces that a pipe takes at once as soon as it takes anything."""
-        while rest:
-            if not _is_writable(self._descriptor):
-                loop = asyncio.get_running_loop()
-                await _ready(self._descriptor, loop.add_writer, loop.remove_writer)
-            rest = rest[os.write(self._descriptor, rest[: select.PIPE_BUF]) :]
+        while self._owed:
+            await self._writable()
+            written = os.write(self._descriptor, self._owed[: select.PIPE_BUF])
+            del self._owed[:written]
+
+    async def _writable(self) -> None:
+        if not _is_writable(self._descriptor):
+            loop = asyncio.get_running_loop()
+            await _ready(self._descriptor, loop.add_writer, loop.remove_writer)
 
 
 def _is_outdated(given: Any, message: JSONRPCResponse | JSONRPCError) -> bool:
