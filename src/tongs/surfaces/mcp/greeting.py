@@ -184,7 +184,8 @@ def _write(descriptor: int, data: bytes) -> None:
 
 def _message(line: bytes) -> Message | None:
     """A request or a notification that is written as everybody writes them."""
-    if len(line) > _LONGEST:
+    # Half a character is no text to the SDK; whole ones are seldom written in halves.
+    if len(line) > _LONGEST or b"\\ud" in line.lower():
         return None
     try:
         message = json.loads(line.decode())

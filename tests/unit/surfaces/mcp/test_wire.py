@@ -59,6 +59,24 @@ def test_messages_are_read_however_they_are_cut(pipe: tuple[int, int]) -> None:
     assert asyncio.run(main()) == [1, 2, "wrong", 3]
 
 
+def test_a_request_that_cannot_be_read_is_answered(pipe: tuple[int, int], tmp_path: Path) -> None:
+    reader, writer = pipe
+    file = tmp_path / "messages"
+    half = line(1, text="cut \ud83d")
+    nothing = (b"no json", b"[1]", b"[" * 100_000, half.replace(b'"id": 1', b'"id": "\\ud83d"'))
+    nothing = (*nothing, b'{"jsonrpc": "2.0", "id": 3, "result": 4}')
+    file.write_bytes(b"\n".join([half.strip(), *nothing, line(2)]))
+
+    async def main() -> list[Any]:
+        with file.open("rb") as opened:
+            return await read(Incoming(opened.fileno(), outgoing=Outgoing(writer)))
+
+    assert asyncio.run(main()) == ["wrong"] * 6 + [2]
+    os.close(writer)
+    (answer,) = map(json.loads, drained(reader).splitlines())
+    assert (answer["id"], answer["error"]["code"]) == (1, -32600)
+
+
 def test_a_file_can_be_read_too(tmp_path: Path) -> None:
     file = tmp_path / "messages"
     file.write_bytes(line(1) + line(2))
