@@ -144,7 +144,10 @@ def greet(reader: int, writer: int, greeting: Greeting, begin: Callable[[], Any]
                 answer = greeting.answer(buffer[taken:end])
                 if answer is None:
                     break
-                _write(writer, answer)
+                try:
+                    _write(writer, answer)
+                except OSError:
+                    return Heard(ended=True)  # nobody reads any more
                 taken = end + 1
             # What is left is no whole line, or is for the SDK.
             waits = end >= 0 or len(buffer) - taken > _LONGEST

@@ -222,3 +222,13 @@ def test_a_client_that_goes_at_once_is_not_waited_for() -> None:
     assert greet(hears, says, Greeting(list), lambda: None).ended
     for descriptor in (hears, heard, says):
         os.close(descriptor)
+
+
+def test_a_client_that_has_gone_while_it_is_answered_is_no_mistake_of_ours() -> None:
+    (hears, talks), (heard, says) = os.pipe(), os.pipe()
+    os.write(talks, json.dumps(initialize()).encode() + b"\n")
+    os.close(heard)
+
+    assert greet(hears, says, Greeting(list), lambda: None).ended
+    for descriptor in (hears, talks, says):
+        os.close(descriptor)
