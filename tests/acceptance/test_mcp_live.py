@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ToolsListChanged
 from tests.acceptance.conftest import TONGS, Place, Show
 from tests.acceptance.test_mcp_approval import serve, tongs
@@ -278,12 +279,27 @@ class TestFilters:
 
         listed = set(talk.tools())
         refused = talk.call("tongs_tool", name="shell", params={"command": "echo x"})
+        with pytest.raises(MCPError, match="no tool `tongs_tool_create`"):
+            talk.call("tongs_tool_create", name="x", definition={})
         found = talk.call("tongs_tools_search", query="run a shell command")
         talk.close()
 
         assert {name for name in listed if not name.startswith("tongs_")} == {"steps", "read_file"}
+        assert "tongs_tool_create" not in listed
         assert error_code(refused) == "TOOL_NOT_FOUND"
         assert "shell" not in [each["name"] for each in found.structured_content["tools"]]
+
+    @pytest.mark.parametrize(("tags", "creates"), [("read", False), ("read,write", True)])
+    def test_tools_are_created_only_where_writing_is_offered(
+        self, place: Place, loop: Loop, tags: str, creates: bool
+    ) -> None:
+        talk = serve(loop, place, "--tags", tags)
+
+        listed = set(talk.tools())
+        talk.close()
+
+        assert ("tongs_tool_create" in listed) is creates
+        assert {"tongs_tool", "tongs_tools_list", "tongs_tools_search"} <= listed
 
     def test_with_many_tools_only_those_to_keep_are_listed_and_all_can_be_called(
         self, place: Place, loop: Loop

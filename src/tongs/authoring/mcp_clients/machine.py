@@ -28,5 +28,9 @@ class Machine:
         return "~" + path[len(self.home) :] if path.startswith(self.home + "/") else path
 
     def too_broad(self, folder: str) -> bool:
-        """Whether the home, or the whole machine, lies in a folder."""
-        return f"{self.home}/".startswith(f"{folder.rstrip('/')}/")
+        """Whether the home, or the whole machine, lies in a folder, or in what it is a link to."""
+        return any(
+            f"{home}/".startswith(f"{each.rstrip('/')}/")
+            for home in (self.home, self.real(self.home))
+            for each in (folder, self.real(folder))
+        )

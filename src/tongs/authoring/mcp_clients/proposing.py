@@ -172,6 +172,9 @@ def _paths(
         wanted = writes or option in _OF_FOLDERS or _WRITING_OPTION.search(option) is not None
         _grant(value, f"{option} {value}".strip(), draft, machine, writes=wanted)
     if cwd := entry.get("cwd"):
+        if machine.too_broad(machine.absolute(str(cwd))):
+            draft.warnings.append(f"it starts in {cwd}, which is too much to grant: name folders")
+            return
         draft.read.setdefault(str(cwd))
         draft.reasons.append(f"it may read {cwd}, where it starts")
 

@@ -144,7 +144,10 @@ def greet(reader: int, writer: int, greeting: Greeting, begin: Callable[[], Any]
                 answer = greeting.answer(buffer[taken:end])
                 if answer is None:
                     break
-                _write(writer, answer)
+                try:
+                    _write(writer, answer)
+                except OSError:
+                    return Heard(ended=True)  # nobody reads any more
                 taken = end + 1
             # What is left is no whole line, or is for the SDK.
             waits = end >= 0 or len(buffer) - taken > _LONGEST
@@ -184,7 +187,8 @@ def _write(descriptor: int, data: bytes) -> None:
 
 def _message(line: bytes) -> Message | None:
     """A request or a notification that is written as everybody writes them."""
-    if len(line) > _LONGEST:
+    # Half a character is no text to the SDK; whole ones are seldom written in halves.
+    if len(line) > _LONGEST or b"\\ud" in line.lower():
         return None
     try:
         message = json.loads(line.decode())

@@ -11,7 +11,7 @@ from tongs.registry import not_found
 from tongs.runtime import Runtime
 from tongs.runtime.offering import SEARCH
 from tongs.surfaces.mcp.listing import wire_tool
-from tongs.surfaces.mcp.meta import meta_tools
+from tongs.surfaces.mcp.meta import CREATE, kind_of, meta_tools
 from tongs.surfaces.mcp.options import Options
 
 # How many tools a search looks at before those are left out that are not offered.
@@ -19,13 +19,15 @@ _FAR = 100
 
 
 class Offers:
-    """`metas` are the tools about tools, which no filter takes away."""
+    """`metas` are the tools about tools. A filter takes none of them away but the one that writes:
+    whoever asked for tools that read, or for these few, has asked for no other."""
 
     def __init__(self, runtime: Runtime, options: Options) -> None:
         self._runtime = runtime
         self._options = options
         aliases = runtime.settings.mcp.aliases
-        self.metas = meta_tools(runtime, self.offered, self.search, aliases)
+        metas = meta_tools(runtime, self.offered, self.search, aliases)
+        self.metas = {name: tool for name, tool in metas.items() if self._keeps(name, tool)}
 
     def offered(self, limit: int | None = None) -> list[tuple[str, Tool]]:
         """Every tool that may be called, by the name that a client calls it, in a stable order.
@@ -70,6 +72,9 @@ class Offers:
         except ToolError:
             return None
         return tool.input_schema
+
+    def _keeps(self, name: str, tool: Tool) -> bool:
+        return kind_of(name) != CREATE or (not self._options.tools and self._is_tagged(tool))
 
     def _covers(self, tool: Tool) -> bool:
         named = self._options.tools

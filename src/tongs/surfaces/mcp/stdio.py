@@ -64,8 +64,8 @@ async def _serve(runtime: Runtime, options: Options, wire: Wire, heard: Heard) -
 
     server = make_server(runtime, options)
     started = server.create_initialization_options(NotificationOptions(tools_changed=True))
-    incoming = Incoming(wire.reader, heard.begun)
     outgoing = Outgoing(wire.writer, heard.given)
+    incoming = Incoming(wire.reader, heard.begun, outgoing)
     serving = asyncio.ensure_future(server.run(incoming, outgoing, started))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):

@@ -7,6 +7,7 @@ waits, and the descriptors stay as they are: whoever shares them would notice an
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import select
 from collections.abc import Callable, Mapping
@@ -14,7 +15,14 @@ from types import TracebackType
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import (
+    INVALID_REQUEST,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 
 from tongs.core.annotations import Any
 
@@ -41,10 +49,16 @@ class _Stream:
 
 
 class Incoming(_Stream):
-    """A message per line; what is none comes as an exception, as the SDK wants it."""
+    """A message per line; what is none comes as an exception, as the SDK wants it.
 
-    def __init__(self, descriptor: int, begun: bytes = b"") -> None:
+    The SDK answers nothing to that, so a request is refused on `outgoing`: its client waits.
+    """
+
+    def __init__(
+        self, descriptor: int, begun: bytes = b"", outgoing: Outgoing | None = None
+    ) -> None:
         self._descriptor = descriptor
+        self._outgoing = outgoing
         # What was read before.
         self._rest = bytearray(begun)
         self._looked = 0
@@ -62,6 +76,9 @@ class Incoming(_Stream):
         try:
             return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError as error:
+            refusal = _refusal(line)
+            if refusal is not None and self._outgoing is not None:
+                await self._outgoing.send(SessionMessage(refusal))
             return error
 
     async def receive(self) -> SessionMessage | Exception:
@@ -97,6 +114,8 @@ class Outgoing(_Stream):
         self._descriptor = descriptor
         self._turn = asyncio.Lock()
         self._given = dict(given or {})
+        # What is left of a message whose sender was cancelled in the midst of it.
+        self._owed = bytearray()
 
     async def send(self, item: SessionMessage) -> None:
         if self._given and isinstance(item.message, JSONRPCResponse | JSONRPCError):
@@ -109,17 +128,44 @@ class Outgoing(_Stream):
         data = text.encode("utf-8", "replace") + b"\n"
         async with self._turn:
             try:
-                await self._write(memoryview(data))
+                await self._write(data)
             except OSError:
                 raise anyio.BrokenResourceError from None
 
-    async def _write(self, rest: memoryview) -> None:
+    async def _write(self, data: bytes) -> None:
+        """A message that was begun is finished: half a line would spoil the next one, too."""
+        await self._flush()
+        await self._writable()
+        self._owed += data
+        await self._flush()
+
+    async def _flush(self) -> None:
         """In pieces that a pipe takes at once as soon as it takes anything."""
-        while rest:
-            if not _is_writable(self._descriptor):
-                loop = asyncio.get_running_loop()
-                await _ready(self._descriptor, loop.add_writer, loop.remove_writer)
-            rest = rest[os.write(self._descriptor, rest[: select.PIPE_BUF]) :]
+        while self._owed:
+            await self._writable()
+            written = os.write(self._descriptor, self._owed[: select.PIPE_BUF])
+            del self._owed[:written]
+
+    async def _writable(self) -> None:
+        if not _is_writable(self._descriptor):
+            loop = asyncio.get_running_loop()
+            await _ready(self._descriptor, loop.add_writer, loop.remove_writer)
+
+
+def _refusal(line: bytes) -> JSONRPCError | None:
+    """The answer to a request that is none to the SDK, such as one with half a character in it, as
+    a model writes it that was cut short; None where nobody knows what to answer to."""
+    try:
+        message = json.loads(line)
+        known = isinstance(message, dict) and "method" in message
+        number = message.get("id") if known else None
+        if type(number) not in (int, str) or not str(number).encode():
+            return None
+    except (ValueError, RecursionError):
+        return None
+    said = "this request cannot be read: it is no JSON-RPC 2.0 in whole Unicode characters"
+    error = ErrorData(code=INVALID_REQUEST, message=said)
+    return JSONRPCError(jsonrpc="2.0", id=number, error=error)
 
 
 def _is_outdated(given: Any, message: JSONRPCResponse | JSONRPCError) -> bool:

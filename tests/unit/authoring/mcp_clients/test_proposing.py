@@ -8,6 +8,7 @@ import pytest
 
 from tongs.authoring.mcp_clients.machine import Machine
 from tongs.authoring.mcp_clients.proposing import proposed
+from tongs.core.record import replace
 
 FOLDERS = {"/home/you/project", "/home/you/project/docs", "/srv/data", "/srv/app", "/home/you", "/"}
 FILES = {
@@ -30,6 +31,8 @@ MACHINE = Machine(
     is_file=FILES.__contains__,
     real=lambda path: LINKS.get(path, path),
 )
+# A project has a link to all homes.
+LINKED = replace(MACHINE, real=lambda path: "/home" if path.endswith("/link") else path)
 
 
 def permissions(*words: str, **more: Any) -> dict[str, Any]:
@@ -97,6 +100,21 @@ def test_a_whole_home_is_never_proposed(path: str) -> None:
     proposal = proposed({"command": "npx", "args": ["server-filesystem", path]}, MACHINE)
 
     assert proposal.permissions == grant(True, write=["~/.npm"])
+    assert "too much to grant" in proposal.warnings[0]
+
+
+@pytest.mark.parametrize("path", ["/", "~", "../..", "link"])
+def test_a_whole_home_is_not_proposed_because_a_server_starts_there(path: str) -> None:
+    proposal = proposed({"command": "docs", "cwd": path}, LINKED)
+
+    assert proposal.permissions == grant(read=["."])
+    assert "too much to grant" in proposal.warnings[0]
+
+
+def test_a_link_of_the_project_is_what_it_leads_to() -> None:
+    proposal = proposed({"command": "docs", "args": ["./link"]}, LINKED)
+
+    assert proposal.permissions == grant(read=["."])
     assert "too much to grant" in proposal.warnings[0]
 
 

@@ -169,6 +169,13 @@ def test_the_eras_are_not_mixed_and_nothing_is_said_twice(runtime: Runtime, seco
     assert len(by_greeting(runtime, [modern("server/discover"), {**initialize(), "id": 2}])) == 1
 
 
+def test_half_a_character_is_left_to_the_sdk() -> None:
+    greeting = Greeting(list)
+
+    assert greeting.answer(json.dumps(initialize()).encode().replace(b"test", b"\\uD83d")) is None
+    assert greeting.answer(json.dumps(initialize()).encode())
+
+
 @pytest.mark.parametrize("line", [b"", b"{", b"\xff", b"\xef\xbb\xbf{}", b"[" * 9999, b" " * 99999])
 def test_what_is_no_message_is_left_to_the_sdk(line: bytes) -> None:
     assert Greeting(list).answer(line) is None
@@ -214,4 +221,14 @@ def test_a_client_that_goes_at_once_is_not_waited_for() -> None:
 
     assert greet(hears, says, Greeting(list), lambda: None).ended
     for descriptor in (hears, heard, says):
+        os.close(descriptor)
+
+
+def test_a_client_that_has_gone_while_it_is_answered_is_no_mistake_of_ours() -> None:
+    (hears, talks), (heard, says) = os.pipe(), os.pipe()
+    os.write(talks, json.dumps(initialize()).encode() + b"\n")
+    os.close(heard)
+
+    assert greet(hears, says, Greeting(list), lambda: None).ended
+    for descriptor in (hears, talks, says):
         os.close(descriptor)

@@ -33,6 +33,13 @@ def line(number: int, **params: Any) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
+def drained(reader: int) -> bytes:
+    data = b""
+    while piece := os.read(reader, 100_000):
+        data += piece
+    return data
+
+
 async def read(incoming: Incoming) -> list[Any]:
     return [getattr(getattr(item, "message", None), "id", "wrong") async for item in incoming]
 
@@ -50,6 +57,24 @@ def test_messages_are_read_however_they_are_cut(pipe: tuple[int, int]) -> None:
         return await reading
 
     assert asyncio.run(main()) == [1, 2, "wrong", 3]
+
+
+def test_a_request_that_cannot_be_read_is_answered(pipe: tuple[int, int], tmp_path: Path) -> None:
+    reader, writer = pipe
+    file = tmp_path / "messages"
+    half = line(1, text="cut \ud83d")
+    nothing = (b"no json", b"[1]", b"[" * 100_000, half.replace(b'"id": 1', b'"id": "\\ud83d"'))
+    nothing = (*nothing, b'{"jsonrpc": "2.0", "id": 3, "result": 4}')
+    file.write_bytes(b"\n".join([half.strip(), *nothing, line(2)]))
+
+    async def main() -> list[Any]:
+        with file.open("rb") as opened:
+            return await read(Incoming(opened.fileno(), outgoing=Outgoing(writer)))
+
+    assert asyncio.run(main()) == ["wrong"] * 6 + [2]
+    os.close(writer)
+    (answer,) = map(json.loads, drained(reader).splitlines())
+    assert (answer["id"], answer["error"]["code"]) == (1, -32600)
 
 
 def test_a_file_can_be_read_too(tmp_path: Path) -> None:
@@ -127,3 +152,25 @@ def test_an_answer_that_was_given_is_not_given_again(pipe: tuple[int, int]) -> N
         {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"},
         {"jsonrpc": "2.0", "id": 1, "result": {}},
     ]
+
+
+def test_a_message_whose_sender_is_cancelled_in_the_midst_of_it_is_finished(
+    pipe: tuple[int, int],
+) -> None:
+    reader, writer = pipe
+    large = JSONRPCRequest(jsonrpc="2.0", id=1, method="x", params={"text": "y" * 200_000})
+    never = JSONRPCNotification(jsonrpc="2.0", method="never")
+    small = JSONRPCNotification(jsonrpc="2.0", method="z")
+
+    async def main() -> list[str]:
+        outgoing = Outgoing(writer)
+        for message in (large, never):  # the pipe is full when the second one begins
+            sending = asyncio.ensure_future(outgoing.send(SessionMessage(message)))
+            await asyncio.sleep(0.05)
+            sending.cancel()
+        reading = asyncio.ensure_future(asyncio.to_thread(drained, reader))
+        await outgoing.send(SessionMessage(small))
+        os.close(writer)
+        return [json.loads(text)["method"] for text in (await reading).splitlines()]
+
+    assert asyncio.run(main()) == ["x", "z"]
