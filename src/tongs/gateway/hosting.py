@@ -185,6 +185,8 @@ class Hosted:
     def _look_after(self, connection: Connection) -> None:
         async def look() -> None:
             if not connection.transport.over.is_set() and not await connection.is_alive():
+                if self._connection is connection:
+                    self._connection = None  # whoever comes now shall not meet its end
                 connection.transport.kill()
 
         check = asyncio.create_task(look())
