@@ -103,6 +103,8 @@ class StdioTransport:
                     if message is not None:
                         made = jsonrpc_message_adapter.validate_python(message, by_name=False)
                         await incoming.send(SessionMessage(made))
+                if size and not lines.growing:
+                    self._filter.wasted(size)
         except Flooded:
             self.failure = ToolError(
                 ErrorCode.EXECUTION_ERROR, "it sends without an end, and nothing that was asked for"
