@@ -6,6 +6,7 @@ further tools that it lists, as JSON.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import socket
@@ -28,7 +29,7 @@ TOOLS: dict[str, dict[str, Any]] = {
         *("say", "value", "fail", "picture", "progress", "environment", "read", "write"),
         *("connect", "big", "members", "flood", "hang", "sleep", "crash", "daemon", "escape"),
         *("utf8", "deep", "garbage", "strange", "ask", "sample", "change", "complain", "roots"),
-        *("nag", "drip", "odd_progress"),
+        *("screenshot", "nag", "drip", "odd_progress"),
     )
 }
 TOOLS["value"]["outputSchema"] = schema(n={"type": "integer"})
@@ -70,6 +71,10 @@ def call(identity: Any, name: str, given: str, token: Any) -> dict[str, Any] | N
             image = {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}
             resource = {"uri": "file:///x", "mimeType": "text/plain", "text": "inside"}
             return {"content": [image, {"type": "resource", "resource": resource}]}
+        case "screenshot":
+            data = b"\x89PNG\r\n\x1a\n" + (os.environ.get("KEY", "") or given).encode()
+            image = {"type": "image", "mimeType": "image/png"}
+            return {"content": [{**image, "data": base64.b64encode(data).decode()}]}
         case "progress":
             params = {"progressToken": token, "progress": 1, "total": 2, "message": "half"}
             send({"method": "notifications/progress", "params": params})

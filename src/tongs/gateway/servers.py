@@ -24,7 +24,6 @@ from tongs.gateway.exchange import Exchange, closed, cut_short
 if TYPE_CHECKING:
     import asyncio
     import threading
-
     from concurrent.futures import Future
 
     from tongs.gateway.hosting import Hosted

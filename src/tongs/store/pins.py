@@ -191,8 +191,7 @@ def _spoiled(path: str) -> ToolError:
 def _too_much(path: str) -> ToolError:
     return ToolError(
         ErrorCode.EXECUTION_ERROR,
-        f"what this server tells was not pinned: {path} would be larger than"
-        f" {_LARGEST >> 20} MiB",
+        f"what this server tells was not pinned: {path} would be larger than {_LARGEST >> 20} MiB",
         hint="remove servers that are not needed: tongs mcp remove NAME",
     )
 
