@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.mcp_world import ServerWorld, serving
+from tests.mcp_world import ServerWorld, serving, tool_of
 from tests.web import Asked, Reply, Web
 
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.permissions import Permissions
 from tongs.core.servers import ServerSpec
+from tongs.executors.mcp import McpExecutor
 
 LOOPBACK = "security: {allow_private_hosts: [127.0.0.1]}\n"
 TOOL = {"name": "say", "inputSchema": {"type": "object", "properties": {"text": {}}}}
@@ -197,3 +198,17 @@ def test_a_stream_that_ends_at_once_is_not_opened_all_the_time(
         world.call("say", "x")
 
     assert time.monotonic() - begun > 0.5
+
+
+def test_what_stands_in_its_address_is_shown_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remote: Remote
+) -> None:
+    url = remote.web.url.replace("://", "://me:pass-of-far@") + "/mcp?key=key-of-far-22"
+    spec = ServerSpec("far", url=url)
+    with serving(tmp_path, monkeypatch, spec, LOOPBACK) as world:
+        result = world.call("say", "it is key-of-far-22 and pass-of-far")
+
+    nowhere: Any = None
+    shown = McpExecutor().preview(tool_of(spec, TOOL), {}, nowhere)
+    assert result.output == "it is [redacted] and [redacted]"
+    assert "of-far" not in shown

@@ -150,7 +150,7 @@ def _fits(filled: Mapping[str, Any], form: ServerForm) -> bool:
 
 
 def _told(server: ServerSpec) -> str:
-    where = server.url or " ".join(server.command)
+    where = server.address or " ".join(server.command)
     return f"{server.name} ({visible(where)})"
 
 
