@@ -29,7 +29,7 @@ TOOLS: dict[str, dict[str, Any]] = {
         *("say", "value", "fail", "picture", "progress", "environment", "read", "write"),
         *("connect", "big", "members", "flood", "hang", "sleep", "crash", "daemon", "escape"),
         *("utf8", "deep", "garbage", "strange", "ask", "sample", "change", "complain", "roots"),
-        *("screenshot", "nag", "drip", "odd_progress"),
+        *("screenshot", "nag", "drip", "mutter", "odd_progress"),
     )
 }
 TOOLS["value"]["outputSchema"] = schema(n={"type": "integer"})
@@ -147,6 +147,11 @@ def call(identity: Any, name: str, given: str, token: Any) -> dict[str, Any] | N
             start = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
             raw(start + json.dumps(token).encode() + b',"progress":' + given.encode() + b"}}\n")
             return text("done")
+        case "mutter":
+            end, written = time.monotonic() + float(given), 0
+            while time.monotonic() < end:
+                written += os.write(2, b"x" * 65536)
+            return text(str(written))
         case "drip":
             while True:
                 raw(given.encode() * 65536)

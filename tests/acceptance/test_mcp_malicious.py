@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import select
 import socket
 import sys
 import threading
@@ -345,6 +346,8 @@ class listener:  # noqa: N801 - used as a function
         return self._socket.getsockname()[1], self._heard
 
     def __exit__(self, *exc: object) -> None:
+        if select.select([self._socket], [], [], 0)[0]:
+            self._thread.join(20)  # somebody waits to be heard
         self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._socket.close()
@@ -367,6 +370,12 @@ def test_a_flood_of_nothing_ends_the_server(
 
     assert result.error is not None
     assert "sends without an end" in result.error.message
+
+
+def test_what_it_writes_to_stderr_is_read_at_its_leisure(world: ServerWorld) -> None:
+    written = int(world.call("mutter", "0.4").output)
+
+    assert written < 16 * 1024 * 1024
 
 
 @pytest.mark.parametrize("said", ["1e999", "9" * 400, '"x"', "null", "[]"])

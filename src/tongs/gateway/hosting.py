@@ -93,6 +93,7 @@ class Hosted:
             self._idle.cancel()
         if self._ready is not None and not self._ready.done():
             self._ready.set_exception(closed())
+            self._ready.exception()  # whoever waited may be gone, which is nothing to report
         holding = self._holding
         if self._connection is not None:
             self._connection.closing.set()
