@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.mcp_world import ServerWorld, serving
+from tests.mcp_world import ServerWorld, deeds, serving
 
 from tongs.core.approval import ApprovalResponse
 from tongs.core.errors import ErrorCode
 from tongs.core.execution import Progressed
+from tongs.surfaces.mcp.results import wire_result
 
 
 @pytest.fixture(params=[True, False], ids=["command-line", "program"], scope="module")
@@ -72,6 +74,32 @@ def test_pictures_are_named_and_their_data_is_kept(world: ServerWorld) -> None:
     assert result.metadata["blocks"] == [{"type": "image", "mimeType": "image/png", "bytes": 5}]
     read = world.runtime.call_sync("output_read", handle=result.metadata["contentHandle"])
     assert "aGVsbG8=" in read.output
+
+
+def test_a_picture_reaches_a_client_and_stands_in_no_text(world: ServerWorld) -> None:
+    result = world.call("screenshot", "pixels")
+
+    (picture,) = result.attachments
+    assert (picture.kind, picture.mime) == ("image", "image/png")
+    assert picture.data.endswith(b"pixels")
+    assert "pixels" not in json.dumps(result.to_wire())
+    assert wire_result(result, None)["content"][1] == {
+        "type": "image",
+        "mimeType": "image/png",
+        "data": base64.b64encode(picture.data).decode(),
+    }
+
+
+def test_a_picture_in_which_a_secret_stands_reaches_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEDS_KEY", "the-secret-of-deeds")
+    spec = deeds(tmp_path / "project", env={"KEY": "env:DEEDS_KEY"})
+    with serving(tmp_path, monkeypatch, spec) as world:
+        result = world.call("screenshot")
+
+    assert result.ok
+    assert result.attachments == ()
 
 
 def test_what_a_server_asks_is_shown_as_its_question_and_answered_by_the_person(

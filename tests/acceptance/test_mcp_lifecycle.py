@@ -100,6 +100,30 @@ def test_it_ends_with_tongs_however_that_ends(tmp_path: Path, number: int, singl
         assert ended(servers)
 
 
+def test_whoever_waits_for_a_server_to_start_is_told_when_tongs_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mute = ServerSpec(name="mute", command=("sh", "-c", "sleep 60; exit", "mute-server"))
+    refused: list[ToolError] = []
+
+    with serving(tmp_path, monkeypatch, mute) as world:
+
+        def wait() -> None:
+            with pytest.raises(ToolError) as caught:
+                world.listed()
+            refused.append(caught.value)
+
+        threads = [threading.Thread(target=wait) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        assert started("mute-server")
+        world.runtime.servers.close()
+        for thread in threads:
+            thread.join(10)
+
+    assert ["ended its MCP servers" in error.message for error in refused] == [True] * 3
+
+
 def test_calls_of_many_threads_share_it_and_get_their_own_answers(world: ServerWorld) -> None:
     world.accept()
     answers: dict[int, str] = {}

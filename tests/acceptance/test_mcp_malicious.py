@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import select
 import socket
 import sys
 import threading
@@ -22,6 +23,7 @@ from tests.mcp_world import PROGRAM, ServerWorld, deeds, serving, tool_of
 from tongs.core.errors import ErrorCode
 from tongs.core.result import ToolResult
 from tongs.core.servers import ServerSpec
+from tongs.executors.mcp import MOST_FORMS
 from tongs.gateway.definitions import checked
 
 OFF = "security: {enforcement: 'off'}\n"
@@ -344,6 +346,8 @@ class listener:  # noqa: N801 - used as a function
         return self._socket.getsockname()[1], self._heard
 
     def __exit__(self, *exc: object) -> None:
+        if select.select([self._socket], [], [], 0)[0]:
+            self._thread.join(20)  # somebody waits to be heard
         self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._socket.close()
@@ -354,3 +358,46 @@ class listener:  # noqa: N801 - used as a function
                 self._heard.append(line.recv(10))
         except OSError:
             pass
+
+
+@pytest.mark.parametrize("drop", ["\n", "x"], ids=["blank-lines", "a-line-without-end"])
+def test_a_flood_of_nothing_ends_the_server(
+    world: ServerWorld, drop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tongs.gateway.wire.ENDLESS", 1)
+
+    result = world.call("drip", drop)
+
+    assert result.error is not None
+    assert "sends without an end" in result.error.message
+
+
+def test_what_it_writes_to_stderr_is_read_at_its_leisure(world: ServerWorld) -> None:
+    written = int(world.call("mutter", "0.4").output)
+
+    assert written < 16 * 1024 * 1024
+
+
+@pytest.mark.parametrize("said", ["1e999", "9" * 400, '"x"', "null", "[]"])
+def test_progress_that_is_no_measure_reaches_nobody(world: ServerWorld, said: str) -> None:
+    world.events.clear()
+
+    assert world.call("odd_progress", said).output == "done"
+
+    assert not [event for event in world.events if type(event).__name__ == "Progressed"]
+
+
+def test_a_server_that_asks_again_and_again_is_not_heard_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEDS_KEY", "the-secret-of-deeds")
+    spec = deeds(tmp_path / "project", env={"KEY": "env:DEEDS_KEY"})
+    with serving(tmp_path, monkeypatch, spec) as world:
+        world.answer = None
+
+        assert len(json.loads(world.call("nag", "\u202efield").output)) == 30
+
+        assert len(world.asked) == MOST_FORMS
+        # What it puts into its questions is stored, and shown by other programs.
+        assert not any("the-secret-of-deeds" in repr(request) for request in world.asked)
+        assert not any("\u202e" in json.dumps(request.input_schema) for request in world.asked)

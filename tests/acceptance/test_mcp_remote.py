@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import resource
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.mcp_world import ServerWorld, serving
+from tests.mcp_world import ServerWorld, serving, tool_of
 from tests.web import Asked, Reply, Web
 
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.permissions import Permissions
 from tongs.core.servers import ServerSpec
+from tongs.executors.mcp import McpExecutor
 
 LOOPBACK = "security: {allow_private_hosts: [127.0.0.1]}\n"
 TOOL = {"name": "say", "inputSchema": {"type": "object", "properties": {"text": {}}}}
@@ -26,12 +30,15 @@ class Remote:
         self.asked: list[Asked] = []
         self.say: Callable[[str], Any] = lambda text: {"content": [{"type": "text", "text": text}]}
         self.redirect = ""
+        self.headers: dict[str, str] = {}
+        self.session: dict[str, str] = {}
+        self.stream = Reply(405, b"")
         self.web = Web(self.answer)
 
     def answer(self, asked: Asked) -> Reply:
         self.asked.append(asked)
         if asked.method != "POST":
-            return Reply(405, b"")
+            return self.stream
         if self.redirect:
             return Reply(307, b"", {"Location": self.redirect})
         message = json.loads(asked.body)
@@ -39,9 +46,10 @@ class Remote:
             return Reply(202, b"")
         result = self.result(message)
         if isinstance(result, bytes):
-            return Reply(200, result, {"Content-Type": "application/json"})
+            return Reply(200, result, {"Content-Type": "application/json", **self.headers})
         body = {"jsonrpc": "2.0", "id": message["id"], **result}
-        return Reply(200, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        kind = {"Content-Type": "application/json", **self.session}
+        return Reply(200, json.dumps(body).encode(), kind)
 
     def result(self, message: dict[str, Any]) -> Any:
         match message["method"]:
@@ -158,3 +166,49 @@ def test_an_answer_that_cannot_be_read_is_an_error(
     assert reason in result.error.message
     remote.say = lambda text: {"content": [{"type": "text", "text": "\x1b[1m"}]}
     assert world.call("say", "x").output == "\\x1b[1m"
+
+
+def test_what_is_compressed_is_not_read(world: ServerWorld, remote: Remote) -> None:
+    """A few bytes can be so many that no memory holds them."""
+    world.accept()
+    bomb = gzip.compress(b"x" * (256 * 1024 * 1024), 1)
+    remote.headers = {"Content-Encoding": "gzip"}
+    remote.say = lambda text: bomb
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    result = world.call("say", "x")
+
+    assert result.error is not None
+    assert "compressed" in result.error.message
+    assert all(dict(asked.headers)["accept-encoding"] == "identity" for asked in remote.asked)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
+
+
+def test_a_stream_that_ends_at_once_is_not_opened_all_the_time(
+    world: ServerWorld, remote: Remote
+) -> None:
+    remote.session = {"mcp-session-id": "one"}
+    hurry = b"retry: 0\ndata:\n\n"
+    remote.stream = Reply(200, hurry, {"Content-Type": "text/event-stream"})
+
+    world.accept()
+    begun = time.monotonic()
+    while len([one for one in remote.asked if one.method == "GET"]) < 2:
+        assert time.monotonic() < begun + 20
+        world.call("say", "x")
+
+    assert time.monotonic() - begun > 0.5
+
+
+def test_what_stands_in_its_address_is_shown_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remote: Remote
+) -> None:
+    url = remote.web.url.replace("://", "://me:pass-of-far@") + "/mcp?key=key-of-far-22"
+    spec = ServerSpec("far", url=url)
+    with serving(tmp_path, monkeypatch, spec, LOOPBACK) as world:
+        result = world.call("say", "it is key-of-far-22 and pass-of-far")
+
+    nowhere: Any = None
+    shown = McpExecutor().preview(tool_of(spec, TOOL), {}, nowhere)
+    assert result.output == "it is [redacted] and [redacted]"
+    assert "of-far" not in shown

@@ -29,6 +29,7 @@ SHARED = {
     "http_request",
     "http_response",
     "http_sender",
+    "mcp_attachments",
     "mcp_content",
     "python_runner",
     "keeping",

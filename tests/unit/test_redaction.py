@@ -8,7 +8,7 @@ import pytest
 
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import STDERR, STDOUT, Event, OutputArrived, StepEnded, StepStarted
-from tongs.core.result import ToolResult
+from tongs.core.result import Attachment, ToolResult
 from tongs.redaction import REDACTED, Redactor
 
 SECRET = "hunter22"
@@ -176,3 +176,13 @@ def test_what_cannot_become_a_secret_is_shown_at_once() -> None:
     assert stream.feed(b"hunter") == b""
     assert stream.feed(b"!") == b"hunter!"
     assert stream.end() == b""
+
+
+def test_an_attachment_with_a_secret_is_left_out() -> None:
+    kept = Attachment("image", "image/png", b"clean")
+    result = ToolResult(attachments=(kept, Attachment("image", "image/png", b"x hunter-two-22 y")))
+
+    clean = Redactor(["hunter-two-22"]).result(result)
+
+    assert clean.attachments == (kept,)
+    assert any("attachment" in warning for warning in clean.warnings)

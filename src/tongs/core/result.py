@@ -9,6 +9,16 @@ from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass, field
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Data that is no text, for whoever can show it: in no text, no metadata and no record."""
+
+    # image, audio or resource.
+    kind: str
+    mime: str
+    data: bytes
+
+
 @dataclass(frozen=True)
 class ToolResult:
     """What a call gave. It succeeded exactly when `error` is None.
@@ -24,6 +34,7 @@ class ToolResult:
     success: bool = None  # type: ignore[assignment]  # derived from `error` below
     warnings: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
 
     def __post_init__(self) -> None:
         if self.error is None and self.success is True and type(self.warnings) is tuple:

@@ -85,6 +85,16 @@ class ServerSpec:
         return bool(self.url)
 
     @property
+    def address(self) -> str:
+        """The url without what only the server has to know: a user, a password, a query."""
+        from urllib.parse import urlsplit  # noqa: PLC0415 - remote ones only
+
+        if not self.url:
+            return ""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    @property
     def wanted(self) -> Permissions:
         """What its process is to have, as written: without a word, it reads the project."""
         if self.permissions is not None:

@@ -18,6 +18,8 @@ from tongs.core.tool import Tool
 from tongs.output import visible
 
 _LONGEST_REASON = 4000
+# Forms of one call. Somebody who is asked again and again says yes in the end.
+MOST_FORMS = 10
 # What a form must not ask for according to the protocol, and asks for nevertheless.
 _SECRET_WORDS = (
     *("password", "passwd", "passphrase", "secret", "token", "api key", "api_key", "apikey"),
@@ -67,6 +69,8 @@ class _Asked:
 
     async def fill_in(self, form: ServerForm) -> Mapping[str, Any] | None:
         self._forms += 1
+        if self._forms > MOST_FORMS:
+            return None
         request = _question(form, self._context, self._forms)
         try:
             response = await self._context.ask(request)
@@ -146,7 +150,7 @@ def _fits(filled: Mapping[str, Any], form: ServerForm) -> bool:
 
 
 def _told(server: ServerSpec) -> str:
-    where = server.url or " ".join(server.command)
+    where = server.address or " ".join(server.command)
     return f"{server.name} ({visible(where)})"
 
 

@@ -1,7 +1,7 @@
 """What a server gave for a call, as text for a reader and as a value for a program.
 
 Nothing that a terminal obeys or an eye cannot see is left in it. Pictures and the like are named in
-the text; their data lies in the spool, with all blocks as they came.
+the text and, where they are what they say, attached; all blocks as they came lie in the spool.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Mapping
 
 from tongs.core.annotations import Any
 from tongs.core.execution import Context
-from tongs.core.result import ToolResult
+from tongs.core.result import Attachment, ToolResult
 from tongs.core.servers import ServerAnswer
 from tongs.executors.keeping import held
+from tongs.executors.mcp_attachments import attachments_of
 from tongs.output import visible
 from tongs.template.values import utf8
 
@@ -25,11 +26,14 @@ def result_of(answer: ServerAnswer, context: Context) -> ToolResult:
     """The answer without an error, held to limits.output."""
     blocks = [_described(block) for block in answer.content]
     value, facts, warnings = _bounded(_clean(answer.structured), context)
+    passed: list[Attachment] = []
     text = "\n".join(shown for shown, _ in blocks)
     if not text and value is not None:
         text = json.dumps(value, ensure_ascii=False, indent=2)
     if data := [fact for _, fact in blocks if fact]:
         facts["blocks"] = data
+        passed, left_out = attachments_of(answer.content)
+        warnings += left_out
         if handle := context.put_aside(_kept_form(list(answer.content), context)):
             facts["contentHandle"] = handle
     return held(
@@ -38,6 +42,7 @@ def result_of(answer: ServerAnswer, context: Context) -> ToolResult:
             value=value,
             warnings=[*answer.warnings, *warnings],
             metadata=facts,
+            attachments=tuple(passed),
         ),
         context,
     )

@@ -17,7 +17,7 @@ from tongs.core.execution import (
     World,
 )
 from tongs.core.record import dataclass, field, replace
-from tongs.core.result import ToolResult
+from tongs.core.result import Attachment, ToolResult
 from tongs.core.tool import Tool
 from tongs.executors.step import (
     UNKNOWN_OUTPUT,
@@ -133,6 +133,7 @@ class Progress:
     error: ToolError | None = None
     last: Completed | None = None
     value: Any = None
+    attachments: tuple[Attachment, ...] = ()
 
     def took(self, step: Step, completed: Completed, inner: ToolResult | None, tool: Tool) -> None:
         if self.error is not None:
@@ -140,6 +141,7 @@ class Progress:
             self.warnings.append(f"{self.error.message} (continue-on-error)")
         self.last = completed
         self.value = None if inner is None else inner.value
+        self.attachments = () if inner is None else inner.attachments
         self.error = _error(step, completed, inner, tool)
         self.reports.append(_report(step, completed))
         self.warnings += [f"{step.name}: {loss}" for loss in losses(completed)]
@@ -157,6 +159,7 @@ class Progress:
                 **ending(self.last),
                 "steps": self.reports,
             },
+            attachments=self.attachments,
         )
 
 

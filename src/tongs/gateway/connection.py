@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -18,7 +19,7 @@ from tongs.core.servers import (
     ServerSpec,
     definition_digest,
 )
-from tongs.gateway.definitions import shown
+from tongs.gateway.definitions import all_visible, shown
 from tongs.gateway.filtering import WHOLE, Filter
 from tongs.redaction import Redactor
 
@@ -27,6 +28,8 @@ _MOST_PAGES = 64
 _LONGEST_NAME = 128
 _LONGEST_INSTRUCTIONS = 16 * 1024
 _LONGEST_MESSAGE = 4 * 1024
+# What nobody would read is nothing to agree to.
+_LARGEST_FORM = 64 * 1024
 # Seconds, for the SDK, which cannot know that a person is being asked meanwhile.
 _ENDLESS = 24 * 3600.0
 # Seconds for which a server may be silent before it is taken for dead.
@@ -222,7 +225,7 @@ class Connection:
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - as above
         from mcp_types import METHOD_NOT_FOUND  # noqa: PLC0415 - as above
 
-        self._filter.problems.clear()
+        self._filter.new_list()
         tools: dict[str, Any] = {}
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
@@ -235,7 +238,7 @@ class Connection:
             for tool in page.tools:
                 tools.setdefault(tool.name, self._redactor.mapping(tool.meta[WHOLE]))
             cursor = page.next_cursor
-            if cursor is None:
+            if cursor is None or self._filter.room.full:
                 break
         else:
             self._filter.problems.append(f"its list of tools has more than {_MOST_PAGES} pages")
@@ -284,10 +287,14 @@ class Connection:
         if call is None:
             return ElicitResult(action="decline")
         schema = getattr(params, "requested_schema", None) or {}
+        if len(json.dumps(schema)) > _LARGEST_FORM:
+            return ElicitResult(action="decline")
+        # Questions are stored, and passed on to other programs, as answers are.
+        clean = self._redactor.text
         form = ServerForm(
-            message=shown(params.message, _LONGEST_MESSAGE),
-            schema=schema if isinstance(schema, dict) else {},
-            url=shown(getattr(params, "url", ""), _LONGEST_MESSAGE),
+            message=clean(shown(params.message, _LONGEST_MESSAGE)),
+            schema=self._redactor.mapping(all_visible(schema)) if isinstance(schema, dict) else {},
+            url=clean(shown(getattr(params, "url", ""), _LONGEST_MESSAGE)),
         )
         filled = await call.fill_in(form)
         if filled is None:

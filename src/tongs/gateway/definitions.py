@@ -10,8 +10,10 @@ from tongs.core.annotations import Any
 from tongs.core.servers import definition_of
 from tongs.output import visible
 
-# A list that is longer is no list for a reader, whoever that is.
+# A list that is longer is no list for a reader, whoever that is. To check one takes time that all
+# servers share, and all of it is kept with what was accepted.
 MOST_TOOLS = 512
+LARGEST_LIST = 4 * 1024 * 1024
 LONGEST_DESCRIPTION = 16 * 1024
 LONGEST_TITLE = 256
 LARGEST_SCHEMA = 256 * 1024
@@ -27,22 +29,42 @@ class Malformed(Exception):
     """Why a tool is left out."""
 
 
-def usable(told: Sequence[Any], problems: list[str]) -> list[dict[str, Any]]:
-    """The tools of a list that can be used; a line for each that cannot."""
-    found: dict[str, dict[str, Any]] = {}
+class Room:
+    """What one list may still take, over all of its pages."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.bytes = LARGEST_LIST
+
+    @property
+    def full(self) -> bool:
+        return len(self.names) >= MOST_TOOLS or self.bytes <= 0
+
+    def take(self, item: Any) -> None:
+        """Raises Malformed where it does not fit."""
+        if self.bytes > 0:
+            self.bytes -= len(json.dumps(item))
+        if len(self.names) >= MOST_TOOLS:
+            raise Malformed(f"a server may have {MOST_TOOLS} tools")
+        if self.bytes <= 0:
+            raise Malformed(f"a list of tools may have {LARGEST_LIST >> 20} MiB")
+
+
+def usable(told: Sequence[Any], problems: list[str], room: Room) -> list[dict[str, Any]]:
+    """The tools of a page of a list that can be used; a line for each that cannot."""
+    found: list[dict[str, Any]] = []
     for at, item in enumerate(told):
         try:
+            room.take(item)
             definition = checked(item)
-            name = definition["name"]
-            if name in found:
+            if definition["name"] in room.names:
                 raise Malformed("another tool of the list has its name")
-            if len(found) >= MOST_TOOLS:
-                raise Malformed(f"a server may have {MOST_TOOLS} tools")
-            found[name] = definition
+            room.names.add(definition["name"])
+            found.append(definition)
         except Malformed as malformed:
             if len(problems) < MOST_PROBLEMS:
                 problems.append(f"{_called(item, at)} was left out: {malformed}")
-    return list(found.values())
+    return found
 
 
 def checked(told: Any) -> dict[str, Any]:
@@ -86,7 +108,7 @@ def _schema(value: Any, key: str) -> dict[str, Any]:
         raise Malformed(f"its {key} is no schema")
     if len(json.dumps(value)) > LARGEST_SCHEMA:
         raise Malformed(f"its {key} is larger than {LARGEST_SCHEMA >> 10} KiB")
-    cleaned: dict[str, Any] = _visible(value)
+    cleaned: dict[str, Any] = all_visible(value)
     try:
         if key == "inputSchema":
             # Everybody after us takes it for granted.
@@ -99,14 +121,14 @@ def _schema(value: Any, key: str) -> dict[str, Any]:
     return cleaned
 
 
-def _visible(value: Any) -> Any:
+def all_visible(value: Any) -> Any:
     """Models read the texts of a schema, too."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {visible(key): _visible(item) for key, item in value.items()}
+        return {visible(key): all_visible(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_visible(item) for item in value]
+        return [all_visible(item) for item in value]
     return value
 
 

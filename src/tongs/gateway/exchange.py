@@ -23,8 +23,11 @@ from tongs.core.servers import ServerCall, ServerForm
 
 if TYPE_CHECKING:
     import asyncio
+    from concurrent.futures import Future
 
 T = TypeVar("T")
+# Hands work to the gateway's loop.
+Submit = Callable[[Coroutine[Any, Any, Any]], "Future[Any]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ class _Question:
 class Exchange:
     """One request to the gateway. Its loop sees a `ServerCall`, which is this."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self, submit: Submit) -> None:
+        self._submit = submit
         self._box: deque[_Progress | _Question] = deque()
         self._lock = _thread.allocate_lock()
         self._reader, self._writer = os.pipe()
@@ -57,10 +60,11 @@ class Exchange:
         deadline: float | None,
         call: ServerCall | None = None,
     ) -> T:
-        """What `work` gives, which runs on the gateway's loop. Raises TimeoutError."""
-        import asyncio  # noqa: PLC0415 - whoever is here pays for the SDK as well
+        """What `work` gives, which runs on the gateway's loop.
 
-        task = asyncio.run_coroutine_threadsafe(work(self), self._loop)
+        Raises TimeoutError, and ToolError where the gateway is closed meanwhile.
+        """
+        task: Future[T] = self._submit(work(self))
         task.add_done_callback(lambda _: self._ring())
         try:
             while not task.done():
@@ -73,6 +77,8 @@ class Exchange:
                 deadline = None if deadline is None else deadline + asked
             # What came right before the answer. Nobody waits for the answer to a question any more.
             await self._handle(call, ask=False)
+            if task.cancelled():
+                raise closed()
             return task.result()
         except BaseException:
             # Also where the call was cancelled: nobody waits for the answer any more.
@@ -92,14 +98,18 @@ class Exchange:
     async def fill_in(self, form: ServerForm) -> Mapping[str, Any] | None:
         """On the gateway's loop."""
 
-        answer: asyncio.Future[Mapping[str, Any] | None] = self._loop.create_future()
+        import asyncio  # noqa: PLC0415 - whoever is here pays for the SDK as well
+
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Mapping[str, Any] | None] = loop.create_future()
 
         def settle(filled: Mapping[str, Any] | None) -> None:
             if not answer.done():
                 answer.set_result(filled)
 
         def reply(filled: Mapping[str, Any] | None) -> None:
-            self._loop.call_soon_threadsafe(settle, filled)
+            with suppress(RuntimeError):  # the loop is closed, and nobody waits for it
+                loop.call_soon_threadsafe(settle, filled)
 
         with self._lock:
             self._box.append(_Question(form, reply))
@@ -134,6 +144,10 @@ class Exchange:
             os.close(self._reader)
             os.close(self._writer)
             self._writer = -1
+
+
+def closed() -> ToolError:
+    return ToolError(ErrorCode.EXECUTION_ERROR, "Tongs ended its MCP servers during the call")
 
 
 def cut_short(server: str, seconds: float) -> ToolError:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from tongs.core.annotations import Any
-from tongs.gateway.definitions import usable
+from tongs.gateway.definitions import MOST_PROBLEMS, Room, usable
 from tongs.gateway.wire import Refused
 from tongs.output import visible
 
@@ -30,6 +30,8 @@ _BLOCKS: Mapping[str, Sequence[str]] = {
     "resource_link": ("uri", "name"),
 }
 _INTERNAL_ERROR = -32603
+# As far as every reader of JSON counts exactly; neither infinite nor too large for a `float`.
+_LARGEST_MEASURE = 2**53
 # What somebody here listens to.
 _NOTICES = frozenset(
     f"notifications/{name}"
@@ -49,6 +51,7 @@ class Filter:
 
     def __init__(self) -> None:
         self.problems: list[str] = []
+        self.room = Room()
         # Messages that were not read, and what was wrong with the last of them.
         self.refused = 0
         self.complaint = ""
@@ -56,6 +59,11 @@ class Filter:
         self._questions: set[int | str] = set()
         self._junk = 0.0
         self._counted = time.monotonic()
+
+    def new_list(self) -> None:
+        """A list of tools begins."""
+        self.problems.clear()
+        self.room = Room()
 
     def sent(self, message: Mapping[str, Any]) -> None:
         """A message goes out."""
@@ -71,6 +79,10 @@ class Filter:
         """Nobody waits for this answer any more."""
         self._waiting.pop(identity, None)
 
+    def wasted(self, size: int) -> None:
+        """Bytes of which no message comes: blank lines, a line without an end. Raises Flooded."""
+        self._count(size)
+
     def heard(self, message: dict[str, Any] | Refused, size: int) -> dict[str, Any] | None:
         """What of it is passed on; None for nothing. Raises Flooded."""
         if isinstance(message, Refused):
@@ -85,6 +97,8 @@ class Filter:
             return self._refused(Refused("its params are no object", identity), size)
         if identity is None:
             self._count(size)
+            if method == "notifications/progress" and not _is_progress(message.get("params", {})):
+                return None
             # Among others not what a server logs, which is for its own stderr.
             return _rpc(message) if method in _NOTICES else None
         if len(self._questions) >= MOST_QUESTIONS or identity in self._questions:
@@ -113,13 +127,14 @@ class Filter:
     def _tools(self, result: dict[str, Any]) -> dict[str, Any]:
         told = result.get("tools")
         if not isinstance(told, list):
-            self.problems.append("its list of tools is no list")
+            if len(self.problems) < MOST_PROBLEMS:
+                self.problems.append("its list of tools is no list")
             told = []
         tools = [
             # Without the schema of the output: the SDK would refuse what does not fit it, and
             # would check it on the loop of all servers, with patterns that a stranger wrote.
             {"name": one["name"], "inputSchema": one["inputSchema"], "_meta": {WHOLE: one}}
-            for one in usable(told, self.problems)
+            for one in usable(told, self.problems, self.room)
         ]
         cursor = result.get("nextCursor")
         kept = {key: value for key, value in result.items() if key not in ("tools", "nextCursor")}
@@ -141,6 +156,16 @@ class Filter:
         self._counted = now
         if self._junk > MOST_JUNK:
             raise Flooded
+
+
+def _is_progress(params: Mapping[str, Any]) -> bool:
+    """Whether the SDK, and whoever is told of it as JSON, can do something with it."""
+    said, total = params.get("progress"), params.get("total")
+    return _is_measure(said) and (total is None or _is_measure(total))
+
+
+def _is_measure(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= _LARGEST_MEASURE
 
 
 def _rpc(message: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from tongs.core.servers import (
     ServerTool,
 )
 from tongs.gateway.connection import Connection
+from tongs.gateway.exchange import closed
 from tongs.output import visible
 
 T = TypeVar("T")
@@ -36,6 +37,9 @@ class Hosted:
         self._connection: Connection | None = None
         self._holding: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
+        # The start that somebody waits for.
+        self._ready: asyncio.Future[Connection] | None = None
+        self._stopped = False
         self._in_flight = 0
         self._used = time.monotonic()
         self._idle: asyncio.TimerHandle | None = None
@@ -84,8 +88,12 @@ class Hosted:
 
     async def stop(self) -> None:
         """End it, and everything it has started."""
+        self._stopped = True
         if self._idle is not None:
             self._idle.cancel()
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_exception(closed())
+            self._ready.exception()  # whoever waited may be gone, which is nothing to report
         holding = self._holding
         if self._connection is not None:
             self._connection.closing.set()
@@ -117,7 +125,10 @@ class Hosted:
             if self._connection is not None and not self._connection.transport.over.is_set():
                 return self._connection
             await self._pause()
+            if self._stopped:
+                raise closed()
             ready: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+            self._ready = ready
             self._holding = holding = asyncio.create_task(self._hold(ready))
             # Its end takes a while, which nobody has to wait for but whoever ends everything.
             self._kept.add(holding)
@@ -154,7 +165,8 @@ class Hosted:
         except Exception as error:  # noqa: BLE001 - raised where somebody waits for it
             if isinstance(error, ToolError):
                 self._failed(error)
-            ready.set_exception(error)
+            if not ready.done():
+                ready.set_exception(error)
             return
 
         def connected() -> None:

@@ -27,6 +27,8 @@ from tongs.policy.reach import Reach, read_hosts
 _ADDRESSES = 8
 # Seconds to connect, and between two bytes; how long an answer takes is the call's affair.
 _CONNECT, _SILENCE = 10.0, 24 * 3600.0
+# Seconds from one stream of a server's own words to the next.
+_PAUSE = 1.0
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -44,7 +46,8 @@ class RemoteTransport:
         self.over = asyncio.Event()
         self._client = httpx2.AsyncClient(
             transport=_Checked(_Network(reach, self._fail)),
-            headers=dict(headers),
+            # What is compressed can be any size when it is not, so nobody asks for it.
+            headers={**headers, "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(_SILENCE, connect=_CONNECT),
             trust_env=False,
         )
@@ -226,11 +229,14 @@ class _Checked(httpx2.AsyncBaseTransport):
     """Carries requests of httpx2 over our network, and bodies up to the size of a message."""
 
     def __init__(self, network: _Network) -> None:
+        self._last_stream = -_PAUSE
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=httpx2.create_ssl_context(trust_env=False), network_backend=network
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET":
+            await self._unhurried()
         try:
             made = await self._pool.handle_async_request(
                 httpcore2.Request(
@@ -252,24 +258,40 @@ class _Checked(httpx2.AsyncBaseTransport):
             raise httpx2.ReadError(str(error)) from error
         except httpcore2.TimeoutException as error:
             raise httpx2.ReadTimeout(str(error)) from error
+        said = [(name.lower(), value) for name, value in made.headers]
         events = any(
-            name.lower() == b"content-type" and value.startswith(b"text/event-stream")
-            for name, value in made.headers
+            name == b"content-type" and value.startswith(b"text/event-stream")
+            for name, value in said
         )
+        packed = any(
+            name == b"content-encoding" and value.strip().lower() not in (b"", b"identity")
+            for name, value in said
+        )
+        # A stream of events has no end; there each event is bounded.
+        most = 0 if packed else None if events else LARGEST
         return httpx2.Response(
             status_code=made.status,
-            headers=made.headers,
-            # A stream of events has no end; there each event is bounded.
-            stream=_Body(made.stream, None if events else LARGEST),
+            # Without what would make somebody unpack it.
+            headers=[(name, value) for name, value in said if name != b"content-encoding"],
+            stream=_Body(made.stream, most),
             request=request,
             extensions=made.extensions,
         )
+
+    async def _unhurried(self) -> None:
+        """The SDK opens a stream again as soon as the server, which has ended it, says it may."""
+        loop = asyncio.get_running_loop()
+        left = self._last_stream + _PAUSE - loop.time()
+        self._last_stream = loop.time() + max(0.0, left)
+        await asyncio.sleep(max(0.0, left))
 
     async def aclose(self) -> None:
         await self._pool.aclose()
 
 
 class _Body(httpx2.AsyncByteStream):
+    """At most so many bytes; 0 for one that must not be read, None for any number."""
+
     def __init__(self, stream: Any, most: int | None) -> None:
         self._stream = stream
         self._most = most
@@ -280,7 +302,7 @@ class _Body(httpx2.AsyncByteStream):
             async for piece in self._stream:
                 size += len(piece)
                 if self._most is not None and size > self._most:
-                    raise TooLarge
+                    raise Unread(self._most)
                 yield piece
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise httpx2.ReadError(str(error)) from error
@@ -290,11 +312,12 @@ class _Body(httpx2.AsyncByteStream):
             await self._stream.aclose()
 
 
-class TooLarge(httpx2.StreamError):
+class Unread(httpx2.StreamError):
     """The SDK answers a request that ends like this with an error."""
 
-    def __init__(self) -> None:
-        super().__init__(f"it is larger than {LARGEST >> 20} MiB")
+    def __init__(self, most: int) -> None:
+        too_large = f"it is larger than {most >> 20} MiB"
+        super().__init__(too_large if most else "it is compressed, which nobody has asked for")
 
 
 def must_be_granted(url: str, permissions: Permissions) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import _thread  # as in `exchange`
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
 from tongs.core.errors import ErrorCode, ToolError
@@ -19,11 +19,12 @@ from tongs.core.servers import (
     ServerState,
     ServerTool,
 )
-from tongs.gateway.exchange import Exchange, cut_short
+from tongs.gateway.exchange import Exchange, closed, cut_short
 
 if TYPE_CHECKING:
     import asyncio
     import threading
+    from concurrent.futures import Future
 
     from tongs.gateway.hosting import Hosted
 
@@ -33,6 +34,8 @@ _MOST_KNOWN = 256
 _PAUSE = 15.0
 # Seconds for all servers together to end.
 _ENDING = 10.0
+# Seconds for what is left after that.
+_LAST = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,13 @@ class Gateway:
         # The start has its own limit, which the list is a part of; before it there may be a pause.
         seconds = spec.start_timeout + _PAUSE
         deadline = time.monotonic() + seconds
-        exchange = Exchange(self._running_loop())
+        exchange = Exchange(self._submit)
+
+        async def work(_: ServerCall) -> Listing:
+            return await self._of(spec).listed()
+
         try:
-            return await exchange.run(lambda _: self._of(spec).listed(), waiter, deadline)
+            return await exchange.run(work, waiter, deadline)
         except TimeoutError:
             raise cut_short(spec.name, seconds) from None
 
@@ -100,16 +107,15 @@ class Gateway:
         walls: Sequence[str] = (),
     ) -> ServerAnswer:
         begun = time.monotonic()
-        exchange = Exchange(self._running_loop())
+        exchange = Exchange(self._submit)
 
-        def work(box: ServerCall) -> Any:
-            return self._of(tool.server).call(tool, arguments, box, walls)
+        async def work(box: ServerCall) -> ServerAnswer:
+            return await self._of(tool.server).call(tool, arguments, box, walls)
 
         try:
-            answer: ServerAnswer = await exchange.run(work, waiter, deadline, call)
+            return await exchange.run(work, waiter, deadline, call)
         except TimeoutError:
             raise cut_short(tool.server.name, round(time.monotonic() - begun, 1)) from None
-        return answer
 
     def permissions(self, spec: ServerSpec) -> Permissions:
         return self._surroundings.policy(spec).permissions
@@ -151,8 +157,12 @@ class Gateway:
         _, known = self._known.get(id(spec), (None, None))
         if known is not None:
             return known
+        import asyncio  # noqa: PLC0415 - as above
+
         identity = spec.identity
         with self._lock:
+            if self._loop is not asyncio.get_running_loop():
+                raise closed()
             hosted = self._hosted.get(identity)
             if hosted is None:
                 hosted = Hosted(spec, lambda: connection_of(spec, self._surroundings))
@@ -162,11 +172,18 @@ class Gateway:
             self._known[id(spec)] = (spec, hosted)
         return hosted
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
+    def _submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        import asyncio  # noqa: PLC0415 - whoever is here pays for the SDK as well
+
+        # Under the lock, so that a loop gets nothing any more once somebody is about to end it.
         with self._lock:
-            if self._loop is None:
-                self._loop, self._thread = _started(self._surroundings.sandbox.expect_threads)
-            return self._loop
+            try:
+                if self._loop is None:
+                    self._loop, self._thread = _started(self._surroundings.sandbox.expect_threads)
+                return asyncio.run_coroutine_threadsafe(work, self._loop)
+            except BaseException:
+                work.close()
+                raise
 
 
 def _started(
@@ -183,6 +200,12 @@ def _started(
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
+            # Whoever still waits for something is told, instead of waiting on.
+            left = asyncio.all_tasks(loop)
+            for task in left:
+                task.cancel()
+            if left:
+                loop.run_until_complete(asyncio.wait(left, timeout=_LAST))
         finally:
             loop.close()
 

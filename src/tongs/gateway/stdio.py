@@ -20,6 +20,7 @@ from tongs.gateway.wire import Lines
 _CHUNK = 64 * 1024
 # The end of what it wrote to stderr, for whoever has to say why it failed.
 _LAST_WORDS = 8 * 1024
+_WORDS_A_SECOND = 16 * 1024 * 1024
 # Seconds for which it may go by itself, and then for the kernel to end what it started.
 POLITE = 1.0
 DYING = 5.0
@@ -103,6 +104,8 @@ class StdioTransport:
                     if message is not None:
                         made = jsonrpc_message_adapter.validate_python(message, by_name=False)
                         await incoming.send(SessionMessage(made))
+                if size and not lines.growing:
+                    self._filter.wasted(size)
         except Flooded:
             self.failure = ToolError(
                 ErrorCode.EXECUTION_ERROR, "it sends without an end, and nothing that was asked for"
@@ -142,6 +145,8 @@ class StdioTransport:
         with suppress(OSError):
             while data := await _when_ready(self._link.stderr, read):
                 self._last_words = (self._last_words + data)[-_LAST_WORDS:]
+                # One that writes more waits, instead of taking the loop's time.
+                await asyncio.sleep(len(data) / _WORDS_A_SECOND)
 
     async def _watch(self, incoming: Any) -> None:
         """Until nothing of its tree is alive."""

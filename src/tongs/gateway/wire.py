@@ -17,6 +17,8 @@ from tongs.core.record import dataclass
 LARGEST = 32 * 1024 * 1024
 DEEPEST = 100
 MOST_MEMBERS = 1_000_000
+# A line that is so many times too large is no message any more.
+ENDLESS = 8
 
 # As much of a message that is too large as tells whose answer it is: some servers begin with the
 # id, others end with it.
@@ -47,6 +49,11 @@ class Lines:
         self._size = 0
         # The end of a line that is too long; its beginning is the only part that was kept.
         self._tail = b""
+
+    @property
+    def growing(self) -> bool:
+        """Whether what came last may still become a message, be it one that is too large."""
+        return 0 < self._size <= ENDLESS * self._largest
 
     def feed(self, data: bytes) -> Iterator[dict[str, Any] | Refused]:
         """The messages that are complete now. Blank lines are none."""

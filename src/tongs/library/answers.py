@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.result import ToolResult
+from tongs.core.result import Attachment, ToolResult
 
 _DEEPEST = 100
 _MOST_FRAMES = 20
@@ -155,6 +155,8 @@ def _wrong_field(result: ToolResult) -> ToolError | None:
         found = ("error", result.error, "a ToolError or text")
     elif not isinstance(result.metadata, Mapping):
         found = ("metadata", result.metadata, "a dict")
+    elif wrong := [one for one in result.attachments if not isinstance(one, Attachment)]:
+        found = ("attachment", wrong[0], "an Attachment")
     else:
         for each in result.warnings:
             if not isinstance(each, str):

@@ -322,7 +322,8 @@ def _finished(result: ToolResult, call: ToolCall, begun: float) -> ToolResult:
     duration = round((time.monotonic() - begun) * 1000, 3)
     timed = {"durationMs": duration, **result.metadata}
     return ToolResult(
-        call.id, result.output, result.value, result.error, result.success, result.warnings, timed
+        *(call.id, result.output, result.value, result.error, result.success, result.warnings),
+        *(timed, result.attachments),
     )
 
 

@@ -62,6 +62,7 @@ def with_walls(result: ToolResult, session: Session, enforcement: str) -> ToolRe
         result.success,
         warnings,
         metadata,
+        result.attachments,
     )
 
 

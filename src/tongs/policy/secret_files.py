@@ -81,17 +81,21 @@ def _holds_secrets(path: str, ground: Ground) -> bool:
     return path in ("/etc", "/root") or covered(ground.home, (path,))
 
 
+def is_secret_place(path: str, home: str) -> bool:
+    """Whether a file or folder, named in full, is one that holds passwords or keys."""
+    below = path[len(home) + 1 :] if path.startswith(home + "/") else ""
+    return bool(
+        _SYSTEM_SECRETS.fullmatch(path)
+        or (below and _HOME_SECRETS.fullmatch(below))
+        or re.fullmatch(r"/root(?:/\.ssh)(?:/.*)?", path)
+        or _NAMED_SECRETS.fullmatch(os.path.basename(path))
+    )
+
+
 def _is_secret(place: Target, ground: Ground) -> str:
     path, home = place.path, ground.home
-    below = path[len(home) + 1 :] if path.startswith(home + "/") else ""
     if not place.rest:
-        found = (
-            _SYSTEM_SECRETS.fullmatch(path)
-            or (below and _HOME_SECRETS.fullmatch(below))
-            or re.fullmatch(r"/root(?:/\.ssh)(?:/.*)?", path)
-            or _NAMED_SECRETS.fullmatch(os.path.basename(path))
-        )
-        return path if found else ""
+        return path if is_secret_place(path, home) else ""
     if place.unsure and not re.search(r"[^\0/]", place.rest):
         return ""
     folder = path.rpartition("/")[0]

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from tongs.core.annotations import Any
 from tongs.core.errors import ToolError
 from tongs.core.execution import Event, Observer, OutputArrived
+from tongs.core.record import replace
 from tongs.core.result import ToolResult
 from tongs.redaction.forms import BETWEEN_BASE64, forms_of
 
 REDACTED = "[redacted]"
 _MARK = REDACTED.encode()
+_NOT_PASSED_ON = "an attachment was not passed on: a secret stands in it"
 _WIDEST_GAP = max(map(len, BETWEEN_BASE64))
 
 
@@ -81,6 +83,10 @@ class Redactor:
                 details=self.mapping(error.details),
                 blocked_by=error.blocked_by,
             )
+        # With a part of it taken out it would not be what it was any more.
+        clean = [one for one in result.attachments if not self.spans(one.data)]
+        if len(clean) < len(result.attachments):
+            result = replace(result, warnings=(*result.warnings, _NOT_PASSED_ON))
         return ToolResult(
             tool_call_id=result.tool_call_id,
             output=self.text(result.output),
@@ -88,6 +94,7 @@ class Redactor:
             error=error,
             warnings=[self.text(warning) for warning in result.warnings],
             metadata=self.mapping(result.metadata),
+            attachments=tuple(clean),
         )
 
     def stream(self) -> Stream:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Servers whose permissions are kept in memory.
 _MOST_KNOWN = 64
+# In a query shorter ones are mostly words, which would be taken out of every answer.
+_SHORTEST_SECRET = 8
 
 
 class ServerWorld:
@@ -76,7 +78,7 @@ class ServerWorld:
         return Values(
             environment={**base, **declared, **environment},
             headers=headers,
-            secrets=(*first, *second, *declared.values()),
+            secrets=(*first, *second, *declared.values(), *_secrets_in(spec.url)),
         )
 
     def waiter(self) -> Waiter:
@@ -91,6 +93,17 @@ class ServerWorld:
 
     def _start(self, project: str) -> str:
         return self.place.start if project == self.place.root else project
+
+
+def _secrets_in(url: str) -> tuple[str, ...]:
+    """What an address tells the server alone: a password, and what its query says."""
+    if not url:
+        return ()
+    from urllib.parse import parse_qsl, unquote, urlsplit  # noqa: PLC0415 - remote ones only
+
+    parts = urlsplit(url)
+    given = [unquote(parts.password or ""), *(value for _, value in parse_qsl(parts.query))]
+    return tuple(value for value in given if len(value) >= _SHORTEST_SECRET)
 
 
 class LazyServers:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from tongs.core.annotations import Any
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.record import dataclass, field
 from tongs.core.servers import ServerSpec, definition_digest, definition_of
 from tongs.store.files import private_folder, read_whole, write_whole
@@ -66,15 +67,20 @@ class PinStore:
     def __init__(self, state: str) -> None:
         self._folder = os.path.join(state, "mcp")
         self._file = os.path.join(self._folder, "pins.json")
-        self._known: dict[str, Pinned] = {}
+        self._known: dict[str, Pinned] | None = {}
         self._stamp: tuple[int, ...] = ()
 
     def of(self, spec: ServerSpec) -> Pinned | None:
-        """What is pinned of a server; None if it was never connected."""
-        return self._entries().get(key_of(spec))
+        """What is pinned of a server; None if it was never connected.
+
+        Nothing is accepted where nobody can tell what was: else a spoiled file would make every
+        server a new one, and whatever it tells be pinned.
+        """
+        entries = self._entries()
+        return Pinned(spec.name, _project(spec)) if entries is None else entries.get(key_of(spec))
 
     def all(self) -> list[Pinned]:
-        return list(self._entries().values())
+        return list((self._entries() or {}).values())
 
     def seen(
         self, spec: ServerSpec, told: Iterable[Mapping[str, Any]], *, title: str, version: str
@@ -118,7 +124,7 @@ class PinStore:
 
     def forget(self, spec: ServerSpec) -> bool:
         """Forget a server; whether anything was known of it."""
-        if key_of(spec) not in self._entries():
+        if key_of(spec) not in (self._entries() or {}):
             return False
         with self._changing() as entries:
             return entries.pop(key_of(spec), None) is not None
@@ -131,22 +137,26 @@ class PinStore:
             else:
                 entries[key_of(spec)] = before
 
-    def _entries(self) -> dict[str, Pinned]:
-        """As they are now: a process that runs for days must notice what a person accepts."""
+    def _entries(self) -> dict[str, Pinned] | None:
+        """As they are now: a process that runs for days must notice what a person accepts.
+
+        None where the file cannot be understood.
+        """
         stamp = _stamp(self._file)
         if stamp != self._stamp:
             self._known, self._stamp = self._read(), stamp
         return self._known
 
-    def _read(self) -> dict[str, Pinned]:
-        """The entries that can be understood. Whatever else stands there accepts nothing."""
+    def _read(self) -> dict[str, Pinned] | None:
+        """The entries; of one that cannot be understood nothing is accepted."""
         try:
-            written = json.loads(read_whole(self._file, _LARGEST) or b"{}")
-        except (OSError, ValueError):
-            return {}
+            data = read_whole(self._file, _LARGEST)
+            written = {} if data is None else json.loads(data)
+        except (OSError, ValueError, RecursionError):
+            return None
         if not isinstance(written, dict):
-            return {}
-        return {key: found for key, data in written.items() if (found := _server_from(data))}
+            return None
+        return {key: _server_from(data) or Pinned(key) for key, data in written.items()}
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Pinned]]:
@@ -157,11 +167,33 @@ class PinStore:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             entries = self._read()
+            if entries is None:
+                raise _spoiled(self._file)
             yield entries
             data = {key: _server_data(entries[key]) for key in sorted(entries)}
-            write_whole(self._file, json.dumps(data, indent=1, ensure_ascii=False).encode())
+            text = json.dumps(data, indent=1, ensure_ascii=False).encode()
+            if len(text) > _LARGEST:
+                raise _too_much(self._file)
+            write_whole(self._file, text)
         finally:
             os.close(lock)
+
+
+def _spoiled(path: str) -> ToolError:
+    return ToolError(
+        ErrorCode.UNTRUSTED,
+        f"{path} cannot be read, so that nobody can tell what was accepted of MCP servers",
+        blocked_by=BlockedBy.TRUST,
+        hint="restore it, or remove it: then what each server tells next is accepted",
+    )
+
+
+def _too_much(path: str) -> ToolError:
+    return ToolError(
+        ErrorCode.EXECUTION_ERROR,
+        f"what this server tells was not pinned: {path} would be larger than {_LARGEST >> 20} MiB",
+        hint="remove servers that are not needed: tongs mcp remove NAME",
+    )
 
 
 def key_of(spec: ServerSpec) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tongs.gateway import definitions
-from tongs.gateway.definitions import Malformed, checked, usable
+from tongs.gateway.definitions import Malformed, Room, checked, usable
 
 SCHEMA = {"type": "object", "properties": {}}
 
@@ -72,7 +72,31 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any]) -> None:
 def test_a_list_is_bounded_and_says_what_it_leaves_out() -> None:
     problems: list[str] = []
 
-    found = usable([told(name=f"t{number}") for number in range(600)], problems)
+    found = usable([told(name=f"t{number}") for number in range(600)], problems, Room())
 
     assert len(found) == definitions.MOST_TOOLS
     assert len(problems) == definitions.MOST_PROBLEMS
+
+
+def test_a_list_is_bounded_over_all_of_its_pages() -> None:
+    problems: list[str] = []
+    room = Room()
+    large = {"type": "object", "properties": {}, "description": "x" * 200_000}
+
+    pages = [
+        usable([told(name=f"t{page}.{number}", inputSchema=large) for number in range(8)], [], room)
+        for page in range(8)
+    ]
+    again = usable([told(name="t0.0")], problems, room)
+
+    assert sum(map(len, pages)) == definitions.LARGEST_LIST // 200_000
+    assert room.full
+    assert again == []
+    assert "4 MiB" in problems[0]
+
+
+def test_a_name_is_had_once_on_all_pages_together() -> None:
+    room, problems = Room(), list[str]()
+
+    assert [len(usable([told()], problems, room)) for _ in range(2)] == [1, 0]
+    assert "has its name" in problems[0]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tongs.core.annotations import Any
+from tongs.core.errors import ToolError
 from tongs.core.scope import Scope
 from tongs.core.servers import ServerSpec, definition_digest
 from tongs.store.pins import FIRST_USE, PERSON, Pinned, PinStore
@@ -149,7 +151,39 @@ def test_what_cannot_be_understood_accepts_nothing(
     (tmp_path / "mcp").mkdir()
     (tmp_path / "mcp" / "pins.json").write_text(written)
 
-    assert store.of(GIT) is None
+    pinned = store.of(GIT)
+    assert pinned is not None
+    assert pinned.tools == {}
+
+
+@pytest.mark.parametrize("written", ["no JSON", "[]", '{"git": 5}', "[" * 100_000])
+def test_a_spoiled_file_makes_no_server_a_new_one(
+    written: str, store: PinStore, tmp_path: Path
+) -> None:
+    (tmp_path / "mcp").mkdir()
+    file = tmp_path / "mcp" / "pins.json"
+    file.write_text(written)
+
+    with suppress(ToolError):
+        told(store, tool("status", "now does something else"))
+
+    pinned = store.of(GIT)
+    assert pinned is not None
+    assert [pin.name for pin in pinned.tools.values() if pin.accepted] == []
+
+
+def test_what_is_too_large_to_be_read_again_is_not_written(
+    store: PinStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(store, tool("status"))
+    monkeypatch.setattr("tongs.store.pins._LARGEST", 2000)
+
+    with pytest.raises(ToolError, match="not pinned"):
+        told(store, tool("status"), tool("large", "x" * 2000))
+
+    pinned = store.of(GIT)
+    assert pinned is not None
+    assert list(pinned.tools) == ["status"]
 
 
 def test_a_spoiled_pin_is_none(store: PinStore, tmp_path: Path) -> None:

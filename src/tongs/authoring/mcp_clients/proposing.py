@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 from tongs.authoring.mcp_clients.installed import installed
 from tongs.authoring.mcp_clients.machine import Machine
 from tongs.core.annotations import Any
+from tongs.core.permissions import covered
 from tongs.core.record import dataclass, field
+from tongs.policy.secret_files import is_secret_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,26 +173,43 @@ def _paths(
             continue
         wanted = writes or option in _OF_FOLDERS or _WRITING_OPTION.search(option) is not None
         _grant(value, f"{option} {value}".strip(), draft, machine, writes=wanted)
-    if cwd := entry.get("cwd"):
-        if machine.too_broad(machine.absolute(str(cwd))):
-            draft.warnings.append(f"it starts in {cwd}, which is too much to grant: name folders")
-            return
+    if (cwd := entry.get("cwd")) and _may_be_granted(str(cwd), f"cwd {cwd}", draft, machine):
         draft.read.setdefault(str(cwd))
         draft.reasons.append(f"it may read {cwd}, where it starts")
 
 
 def _program(path: str, draft: _Draft, machine: Machine) -> None:
     for folder in map(machine.short, installed(path, machine)):
+        if not _may_be_granted(folder, folder, draft, machine):
+            continue
         if folder not in draft.read and machine.absolute(folder) != machine.project:
             draft.read[folder] = None
             draft.reasons.append(f"it may read {folder}, where its program is")
 
 
-def _grant(written: str, named: str, draft: _Draft, machine: Machine, *, writes: bool) -> None:
+def _may_be_granted(written: str, named: str, draft: _Draft, machine: Machine) -> bool:
+    """Whether a path is one to propose; the warning says why not."""
     real = machine.absolute(written)
     if machine.too_broad(real):
         draft.warnings.append(f"its argument `{named}` is too much to grant: name folders in it")
+        return False
+    # A file that came with a project can name anything, and call a link what it likes.
+    meant = machine.real(real)
+    if is_secret_place(real, machine.home) or is_secret_place(meant, machine.home):
+        draft.warnings.append(
+            f"its argument `{named}` is where passwords or keys are: grant it yourself if it has to"
+        )
+        return False
+    if covered(real, (machine.project,)) and not covered(meant, (machine.real(machine.project),)):
+        draft.warnings.append(f"its argument `{named}` is a link out of the project, to {meant}")
+        return False
+    return True
+
+
+def _grant(written: str, named: str, draft: _Draft, machine: Machine, *, writes: bool) -> None:
+    if not _may_be_granted(written, named, draft, machine):
         return
+    real = machine.absolute(written)
     if not machine.is_folder(real) and not machine.is_file(real):
         draft.warnings.append(f"its argument `{named}` looks like a path, but there is none")
         return

@@ -25,7 +25,7 @@ def granted(spec: ServerSpec) -> Iterator[str]:
     from tongs.runtime.servers import level_of  # noqa: PLC0415 - where one is shown
 
     if spec.remote:
-        yield f"{spec.name} is asked at {visible(spec.url)}; nothing of it runs here"
+        yield f"{spec.name} is asked at {visible(spec.address)}; nothing of it runs here"
     else:
         words = " ".join(visible(word) for word in spec.command)
         yield f"{spec.name} is started behind walls: {words}"
@@ -70,7 +70,7 @@ def spec_wire(spec: ServerSpec) -> dict[str, Any]:
     return {
         "name": spec.name,
         "command": list(spec.command),
-        "url": spec.url,
+        "url": spec.address,
         "env": sorted(spec.env),
         "headers": sorted(spec.headers),
         "permissions": spec.wanted.to_wire(),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 
 from tongs.core.annotations import Any
+from tongs.core.digest import digest_of
 from tongs.core.errors import ToolError
 from tongs.core.record import replace
-from tongs.core.result import ToolResult
+from tongs.core.result import Attachment, ToolResult
 from tongs.core.tool import Tool
 from tongs.output import visible
 from tongs.runtime.model_calls import MOST_SHOWN, told
@@ -29,6 +31,7 @@ def wire_result(result: ToolResult, tool: Tool | None) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": _text(result, broken=broken)}]
     if handle := result.metadata.get("outputHandle"):
         content.append(_link(str(handle)))
+    content += [_attached(one) for one in result.attachments]
     made: dict[str, Any] = {
         "content": content,
         "isError": broken or not result.ok,
@@ -77,6 +80,15 @@ def _text(result: ToolResult, *, broken: bool) -> str:
 def _is_short(value: dict[str, Any]) -> bool:
     """What nobody was promised says only what the text says, which is cut where it is long."""
     return len(json.dumps(value, default=str)) <= MOST_SHOWN
+
+
+def _attached(one: Attachment) -> dict[str, Any]:
+    data = b64encode(one.data).decode()
+    if one.kind in ("image", "audio"):
+        return {"type": one.kind, "data": data, "mimeType": one.mime}
+    # Not the server's own name of it, which clients could take for a place.
+    uri = f"tongs://attachment/{digest_of(one.data)}"
+    return {"type": "resource", "resource": {"uri": uri, "mimeType": one.mime, "blob": data}}
 
 
 def _link(handle: str) -> dict[str, Any]:

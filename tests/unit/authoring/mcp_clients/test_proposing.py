@@ -11,7 +11,10 @@ from tongs.authoring.mcp_clients.proposing import proposed
 from tongs.core.record import replace
 
 FOLDERS = {"/home/you/project", "/home/you/project/docs", "/srv/data", "/srv/app", "/home/you", "/"}
+FOLDERS |= {"/home/you/.ssh", "/home/you/project/data"}
 FILES = {
+    "/etc/shadow",
+    "/home/you/project/.env",
     "/srv/app/main.js",
     "/srv/data/x.db",
     # Installed in different ways.
@@ -20,6 +23,7 @@ FILES = {
     "/home/you/project/package.json",
 }
 LINKS = {
+    "/home/you/project/data": "/home/you/other/place",
     "/home/you/venvs/git/bin/python": "/home/you/.pyenv/versions/3.12/bin/python3.12",
     "/home/you/.local/bin/git-server": "/home/you/venvs/git/bin/git-server",
     "/srv/web/node_modules/.bin/docs": "/srv/web/node_modules/docs/dist/index.js",
@@ -147,3 +151,29 @@ def test_every_permission_has_its_reason() -> None:
         "it may write ~/.npm, where npx keeps it",
         "it may write /srv/data, which its arguments name",
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("npx", "docs", "~/.ssh"),
+        ("npx", "docs", "/etc/shadow"),
+        ("npx", "docs", "./.env"),
+        ("npx", "docs", "./data"),
+        ("npx", "docs", "--output", "~/.ssh"),
+    ],
+)
+def test_keys_and_links_out_of_the_project_are_not_proposed(words: tuple[str, ...]) -> None:
+    proposal = proposed({"command": words[0], "args": list(words[1:])}, MACHINE)
+
+    assert proposal.permissions == grant(True, write=["~/.npm"])
+    assert any(words[-1] in warning for warning in proposal.warnings)
+
+
+@pytest.mark.parametrize("cwd", ["/", "~", "/home/you/.ssh", "data"])
+def test_where_it_starts_is_no_way_to_more(cwd: str) -> None:
+    assert permissions("npx", "docs", cwd=cwd) == grant(True, write=["~/.npm"])
+
+
+def test_where_a_program_is_said_to_be_is_no_way_to_keys() -> None:
+    assert permissions("python3", "~/.ssh/x.py") == grant(read=["."])
