@@ -61,19 +61,9 @@ def completed(place: Place, line: str) -> list[str]:
         (
             "tongs ",
             [
-                *(
-                    "tool",
-                    "tools",
-                    "mcp",
-                    "run",
-                    "trust",
-                    "review",
-                    "approvals",
-                    "lint",
-                    "schema",
-                    "config",
-                ),
-                *("trash", "models", "doctor", "sandbox", "rules", "audit", "completion", "help"),
+                *("tool", "tools", "mcp", "run", "chat", "trust", "review", "approvals", "lint"),
+                *("schema", "config", "trash", "models", "doctor", "sandbox", "rules", "audit"),
+                *("completion", "help"),
             ],
         ),
         ("tongs to", ["tool", "tools"]),

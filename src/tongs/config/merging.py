@@ -293,7 +293,8 @@ def _approvals(before: Approvals, written: Mapping[str, Any]) -> Approvals:
         webhook = written["webhook"]
         changes["webhook"] = Webhook(webhook["url"], webhook.get("headers") or {})
     if "mcp" in written:
-        changes["mcp"] = written["mcp"]
+        # Who once said that clients are not to be asked is not overruled by a nearer file.
+        changes["mcp"] = before.mcp and written["mcp"]
     return replace(before, **changes)
 
 

@@ -165,6 +165,12 @@ def test_a_trusted_project_file_is_taken_but_never_weakens_the_enforcement(files
     assert [problem.field for problem in settings.ignored] == ["security.enforcement"]
 
 
+def test_even_a_trusted_project_file_does_not_let_clients_be_asked_again(files: Files) -> None:
+    files.write(user="approvals: {mcp: false}\n", project="approvals: {mcp: true}\n")
+
+    assert not load_settings(files.places, read, project_trusted=True).approvals.mcp
+
+
 def test_trust_can_depend_on_the_very_bytes(files: Files) -> None:
     files.write(project=LOOSE)
     digest = read(str(files.root / "home/app/.tongs/config.yml")).digest
