@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 
 import pytest
 from tests.model_servers import ModelServer, Turn
 from tests.web import Web
+
+
+def pytest_collection_finish() -> None:
+    """All that was imported and collected stays: nobody has to look through it after every test."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def test_every_command_is_known_to_decide_or_not_to() -> None:
     assert set(BY_A_PERSON) == AUTHORITY, "a command of authority needs arguments that work"
 
 
-@pytest.mark.parametrize("tier", ["A", "B"])
+@pytest.mark.parametrize("tier", ["A", pytest.param("B", marks=pytest.mark.full)])
 def test_no_command_of_authority_works_inside_of_a_call(
     scene: Place, tongs: Run, inside: Run, ids: dict[str, str], tier: str
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_slash_command_is_completed_run_and_given_to_the_model(
     assert said.endswith("what is this?")
 
 
+@pytest.mark.full
 def test_a_tool_of_the_project_is_read_and_trusted_before_it_runs(
     place: Place, chat: Callable[..., Tmux], server: ModelServer
 ) -> None:
@@ -176,6 +177,7 @@ def test_a_tool_of_the_project_is_read_and_trusted_before_it_runs(
     assert "mine" in [each["function"]["name"] for each in server.asked[-1].json["tools"]]
 
 
+@pytest.mark.full
 def test_a_key_stops_a_call_of_the_persons_own(place: Place, chat: Callable[..., Tmux]) -> None:
     place.tool("wait", READS, scope="user")
     screen = chat(Turn())
@@ -190,6 +192,7 @@ def test_a_key_stops_a_call_of_the_persons_own(place: Place, chat: Callable[...,
     screen.wait_for("exit 0")
 
 
+@pytest.mark.full
 def test_commands_of_the_chat_answer_and_mistakes_do_not_end_it(
     place: Place, chat: Callable[..., Tmux], server: ModelServer
 ) -> None:
@@ -249,6 +252,7 @@ def test_a_conversation_goes_on_after_the_chat_was_killed(
     assert "it was not run" in str(told(server)[-2]["content"])
 
 
+@pytest.mark.full
 def test_a_tool_that_the_model_creates_is_read_in_the_chat_and_then_called(
     chat: Callable[..., Tmux], server: ModelServer
 ) -> None:

@@ -25,7 +25,10 @@ def configure(place: Place, server: ModelServer) -> None:
     place.tool("weather", WEATHER, scope="user")
 
 
-@pytest.mark.parametrize("protocol", ["openai", "anthropic", "google"])
+@pytest.mark.parametrize(
+    "protocol",
+    ["openai", *(pytest.param(name, marks=pytest.mark.full) for name in ("anthropic", "google"))],
+)
 def test_a_prompt_leads_to_calls_and_their_results_to_an_answer(
     protocol: str, place: Place, tongs: Run, model_server: Serve
 ) -> None:

@@ -67,6 +67,7 @@ def test_what_the_provider_refuses_is_a_sentence(tongs: Run, serve: Serve) -> No
     assert done.stderr.startswith("error: auth: ")
 
 
+@pytest.mark.full
 def test_a_call_that_is_cut_off_does_not_run_and_the_model_is_asked_again(
     place: Place, tongs: Run, serve: Serve
 ) -> None:
@@ -96,6 +97,7 @@ def test_ctrl_c_ends_the_request_on_the_wire(place: Place, serve: Serve) -> None
     assert server.gone.wait(20)
 
 
+@pytest.mark.full
 def test_a_conversation_with_calls_goes_on_with_another_provider(
     place: Place, tongs: Run, serve: Serve
 ) -> None:

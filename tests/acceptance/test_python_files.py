@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from tests.acceptance.conftest import Outcome, Place, Run
 
 from tongs import Runtime
@@ -190,7 +191,6 @@ def test_file_that_cannot_be_used_is_broken_with_the_reason(place: Place, tongs:
         ),
         "hint.py": ("from tongs import tool\n@tool\ndef a(x: type):\n 'd'\n", "`x`"),
         "nodoc.py": ("from tongs import tool\n@tool\ndef a():\n  pass\n", "description"),
-        "slow.py": ("import time\ntime.sleep(99)\n", "longer than"),
         "exits.py": ("import os\nos._exit(3)\n", "exit code 3"),
     }
     for name, (text, _) in texts.items():
@@ -204,6 +204,15 @@ def test_file_that_cannot_be_used_is_broken_with_the_reason(place: Place, tongs:
         name: any(why in p for p in entries[name]["problems"]) for name, (_, why) in texts.items()
     }
     assert found == dict.fromkeys(texts, True)
+
+
+@pytest.mark.full
+def test_file_that_takes_too_long_is_broken_with_the_reason(place: Place, tongs: Run) -> None:
+    tongs("trust", "--yes", str(put(place, "import time\ntime.sleep(99)\n", "slow.py")))
+
+    (entry,) = listed(tongs("tool", "list", "--json")).values()
+
+    assert any("longer than" in problem for problem in entry["problems"])
 
 
 def test_user_scope_needs_no_trust_and_a_file_with_the_bit_is_an_executable(

@@ -59,7 +59,7 @@ def _is_json(value: Any) -> bool:
 SCHEMAS = st.recursive(schemas(st.just({})), schemas, max_leaves=5)
 
 
-@settings(max_examples=1200, derandomize=True, deadline=None)
+@settings(max_examples=400, derandomize=True, deadline=None)
 @given(SCHEMAS, VALUES)
 @example({"type": "integer"}, True)
 @example({"type": "integer"}, 1.0)
@@ -76,7 +76,7 @@ def test_certainly_valid_means_that_the_engine_accepts(schema: Any, value: Any) 
         assert violations(schema, value) == []
 
 
-@settings(max_examples=1200, derandomize=True, deadline=None)
+@settings(max_examples=400, derandomize=True, deadline=None)
 @given(SCHEMAS, VALUES)
 def test_violations_are_empty_exactly_where_the_engine_accepts_json(
     schema: Any, value: Any

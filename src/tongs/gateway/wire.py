@@ -26,6 +26,8 @@ _HEAD, _TAIL = 512, 256
 _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,15}|"[^"\\]{1,64}")\s*[,}]')
 # Never goes back, and takes one that does not end to the end of the data: linear, whatever comes.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+# Millions of lines with nothing in them are one before they are cut.
+_BLANK = re.compile(rb"\n(?:[ \t\r]*+\n)++")
 _INNERMOST = re.compile(rb"\[\]|\{\}")
 _BRACKETS = b"[]{}"
 _NO_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
@@ -57,7 +59,7 @@ class Lines:
 
     def feed(self, data: bytes) -> Iterator[dict[str, Any] | Refused]:
         """The messages that are complete now. Blank lines are none."""
-        *ended, rest = data.split(b"\n")
+        *ended, rest = _BLANK.sub(b"\n", data).split(b"\n")
         for piece in ended:
             self._take(piece)
             line, size = b"".join(self._parts), self._size

@@ -196,8 +196,10 @@ class ConversationStore:
 
         try:
             private_folder(os.path.dirname(self._path))
-            # Made before SQLite does, so that nobody else can ever read it.
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            # Made before SQLite does, so that nobody else can ever read it; and only where it is
+            # not there: to close a file gives up every lock that this process has on it.
+            if not os.path.exists(self._path):
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             database = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
             database.row_factory = sqlite3.Row
             try:

@@ -19,23 +19,23 @@ from tongs.core.errors import ToolError
 from tongs.sandbox.waiting import LoopWaiter
 
 
-def test_two_hundred_commands_leak_no_descriptor_process_or_memory(world: World) -> None:
+def test_eighty_commands_leak_no_descriptor_process_or_memory(world: World) -> None:
     session_commands = [
         bash("echo out; echo err >&2; exit 1"),
         command("cat", stdin=b"x" * 100_000),
         bash("(sleep 300 &); exit 0"),
     ]
 
-    def fifty() -> None:
-        for number in range(50):
+    def twenty() -> None:
+        for number in range(20):
             world.run(session_commands[number % 3])
             with pytest.raises(ToolError):
                 world.run(command("no-such-program"))
 
-    fifty()
+    twenty()
     descriptors, processes, memory = open_descriptors(), children(), resident()
     for _ in range(3):
-        fifty()
+        twenty()
 
     assert len(open_descriptors()) == len(descriptors)
     assert children() == processes
