@@ -446,6 +446,8 @@ class Context:
     redactor: Redacting | None = None
     # Holds an output that no process wrote to the limit of the call.
     keep: Callable[[bytes], Kept] = Kept
+    # That limit in bytes, for an output that is plainly within it.
+    limit: int = 0
     # Keeps data that no output has room for; its handle, or None where it could not be kept.
     put_aside: Callable[[bytes], str | None] = lambda data: None
     # Words and a number: the tools that fit best, each with the name that models call it by.

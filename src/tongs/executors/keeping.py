@@ -9,12 +9,17 @@ from tongs.core.result import ToolResult
 from tongs.output import decoded
 from tongs.template.values import utf8
 
+# Bytes of a character, at most.
+_WIDEST = 4
+
 
 def held(result: ToolResult, context: Context) -> ToolResult:
     """With the beginning of its text, and a handle of the whole, beyond limits.output.
 
     Its value stays whole. What is kept has no secrets.
     """
+    if len(result.output) * _WIDEST <= context.limit and context.redactor is None:
+        return result
     output = result.output if context.redactor is None else context.redactor.text(result.output)
     text = utf8(output)
     kept = context.keep(text)

@@ -229,6 +229,7 @@ async def execute(
             private_hosts=allowance.private_hosts,
             redactor=door.redactor,
             keep=lambda data: kept(data, allowance.limits.output, parts.spool, call.id),
+            limit=allowance.limits.output,
             put_aside=lambda data: kept(data, 0, parts.spool, call.id).handle,
             search=parts.search,
             jobs=parts.jobs,

@@ -311,10 +311,11 @@ class Runtime:
         return drive(self.run(call, door))
 
     async def run(self, call: ToolCall, door: Door) -> ToolResult:
-        if self._jobs.closed:
+        jobs = self._jobs
+        if jobs.closed:
             return self._refuse_after_close(call)
         if "background" in call.arguments or call.background:
-            return await self._jobs.run(call, self._parts, door)
+            return await jobs.run(call, self._parts, door)
         from tongs.pipeline import run  # noqa: PLC0415 - a listing makes no call
 
         return await run(call, self._parts, door)

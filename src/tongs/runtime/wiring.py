@@ -114,6 +114,8 @@ class Wiring:
         self._made_files: Files | None = None
         # By identity, holding the tool so that the identity cannot be given to another one.
         self._allowed: dict[int, tuple[Tool, Allowance]] = {}
+        # Loaded with the first call.
+        self._validated: Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any]] | None = None
         self._executors = Executors()
         self._look: Look | None = None
 
@@ -271,10 +273,12 @@ class Wiring:
         return tool
 
     def validate(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        from tongs.schema.check import validated  # noqa: PLC0415 - a listing makes no call
+        if self._validated is None:
+            from tongs.schema.check import validated  # noqa: PLC0415 - a listing makes no call
 
+            self._validated = validated
         try:
-            checked: dict[str, Any] = validated(tool.input_schema, dict(arguments))
+            checked: dict[str, Any] = self._validated(tool.input_schema, dict(arguments))
         except ToolError as error:
             raise ToolError(
                 error.code,
