@@ -146,7 +146,11 @@ def _rare(error: Any) -> str:
         return f"contains {wanted} elements of the wanted kind"
     if name == "oneOf":
         return "fits more than one of the forms, exactly one is allowed"
-    if name == "not" and list(error.kind.schema) == ["required"]:
+    if (
+        name == "not"
+        and isinstance(error.kind.schema, dict)
+        and set(error.kind.schema) == {"required"}
+    ):
         return f"must not have {' and '.join(error.kind.schema['required'])} together"
     return f"does not fit `{name}` of its schema"
 
