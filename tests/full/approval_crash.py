@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tongs import pipeline
+from tongs.audit.log import AuditLog
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.errors import ErrorCode
 from tongs.runtime import Runtime
@@ -89,10 +90,9 @@ def call(project: str, number: str, at: str, wait: float) -> int:
         for step in ("ask", "take", "spend"):
             setattr(ApprovalStore, step, dying(step, at, getattr(ApprovalStore, step)))
         runtime = Runtime.open(project, single_thread=True)
-        audit = type(runtime.audit)
-        began = recording(Path(project, "records"), audit.began)
-        audit.began = dying("began", at, began)  # type: ignore[method-assign]  # to die in it
-        audit.ended = dying("ended", at, audit.ended)  # type: ignore[method-assign]  # as above
+        began = recording(Path(project, "records"), AuditLog.began)
+        AuditLog.began = dying("began", at, began)  # type: ignore[method-assign]  # to die in it
+        AuditLog.ended = dying("ended", at, AuditLog.ended)  # type: ignore[method-assign]  # as above
         real = pipeline.execute
 
         async def execute(*words: Any) -> Any:
