@@ -45,7 +45,7 @@ def configure(place: Place, text: str) -> None:
 
 def waiting(tongs: Run) -> str:
     """The id of the one question, once it is asked."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 50
     while time.monotonic() < until:
         found = json.loads(tongs("approvals", "pending", "--json").stdout)
         if found:
