@@ -10,15 +10,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Question
 from tongs.core.approval_wire import request_of, request_wire, response_of, response_wire
 from tongs.core.digest import digest_of
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
-from tongs.store.files import private_folder
+from tongs.store.database import Database
 from tongs.store.process_identity import is_alive, own_identity
 
 if TYPE_CHECKING:
@@ -31,8 +30,6 @@ _GRACE = 5.0
 # The history is the audit's; here lies only what is still of use.
 _FORGOTTEN = 7 * 24 * 3600.0
 _TICK = 1e9
-# Seconds that one process waits for another to finish a step of microseconds.
-_PATIENCE = 20.0
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS approvals (
@@ -52,10 +49,11 @@ CREATE INDEX IF NOT EXISTS of_thing ON approvals (thing);
 
 
 class ApprovalStore:
-    """Opens the file for each step and closes it again: nothing of it is inherited by a fork."""
+    """The questions of all processes of one person."""
 
     def __init__(self, state: str, now: Callable[[], float] = time.time) -> None:
         self._path = os.path.join(state, "approvals.db")
+        self._database = Database(self._path, _TABLE, self._refused)
         self._now = now
         # What this process has taken: id -> the word it stands there under.
         self._taken: dict[str, str] = {}
@@ -66,7 +64,7 @@ class ApprovalStore:
         thing, now = _thing(request), self._now()
         waiter = f"{own_identity()}/{os.urandom(4).hex()}" if awaited else ""
         expires = now + (seconds + _GRACE if awaited else KEPT)
-        with self._changing() as database:
+        with self._database.changing() as database:
             database.execute("DELETE FROM approvals WHERE expires < ?", (now - _FORGOTTEN,))
             found = database.execute(
                 "SELECT * FROM approvals WHERE thing = ? AND spent IS NULL AND expires > ?"
@@ -94,7 +92,7 @@ class ApprovalStore:
 
     def answer(self, question: str, response: ApprovalResponse) -> bool:
         now = self._now()
-        with self._changing() as database:
+        with self._database.changing() as database:
             done = database.execute(
                 "UPDATE approvals SET state = ?, answer = ?, expires = ?"
                 " WHERE id = ? AND state = 'pending' AND expires > ?",
@@ -109,7 +107,7 @@ class ApprovalStore:
             return done.rowcount == 1
 
     def withdraw(self, question: str) -> bool:
-        with self._changing() as database:
+        with self._database.changing() as database:
             done = database.execute(
                 "UPDATE approvals SET state = 'withdrawn' WHERE id = ? AND state = 'pending'",
                 (question,),
@@ -132,7 +130,7 @@ class ApprovalStore:
         return is_open
 
     def take(self, question: str) -> ApprovalResponse | None:
-        with self._changing() as database:
+        with self._database.changing() as database:
             row = _found(database, question)
             if row is None or row["answer"] is None or row["spent"] is not None:
                 return None
@@ -152,7 +150,7 @@ class ApprovalStore:
         """Use an approval up: what comes after this runs. ToolError if it is no longer ours."""
         if not response.id:
             return
-        with self._changing() as database:
+        with self._database.changing() as database:
             done = database.execute(
                 "UPDATE approvals SET spent = ? WHERE id = ? AND taker = ? AND spent IS NULL"
                 " AND state = 'approved'",
@@ -171,7 +169,7 @@ class ApprovalStore:
         """Every question that waits for an answer, the oldest first."""
         if not os.path.exists(self._path):
             return []
-        with self._open() as database:
+        with self._database.open() as database:
             rows = database.execute(
                 "SELECT * FROM approvals WHERE state = 'pending' AND expires > ? ORDER BY asked",
                 (self._now(),),
@@ -203,7 +201,7 @@ class ApprovalStore:
     def _row(self, question: str) -> sqlite3.Row | None:
         if not os.path.exists(self._path):
             return None
-        with self._open() as database:
+        with self._database.open() as database:
             return _found(database, question)
 
     @staticmethod
@@ -211,54 +209,13 @@ class ApprovalStore:
         names = ", ".join(f"{name} = ?" for name in values)
         database.execute(f"UPDATE approvals SET {names} WHERE id = ?", (*values.values(), question))
 
-    @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        """One step: all of it is on the disk when this ends, or nothing of it ever was."""
-        with self._open() as database:
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-            except BaseException:
-                database.execute("ROLLBACK")
-                raise
-            database.execute("COMMIT")
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        import sqlite3  # noqa: PLC0415 - most calls ask nobody
-
-        try:
-            database = self._connected()
-            try:
-                yield database
-            finally:
-                database.close()
-        except (sqlite3.Error, OSError) as error:
-            raise ToolError(
-                ErrorCode.APPROVAL_DENIED,
-                f"approvals cannot be kept in {self._path}: {error}",
-                blocked_by=BlockedBy.APPROVAL,
-                hint="free some space, or move a broken file away; what waits there is then gone",
-            ) from None
-
-    def _connected(self) -> sqlite3.Connection:
-        import sqlite3  # noqa: PLC0415 - as above
-
-        private_folder(os.path.dirname(self._path))
-        # Made before SQLite does, so that nobody else can ever read it; and only where it is not
-        # there, since to close a descriptor of a file gives up every lock that this process has.
-        if not os.path.exists(self._path):
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        database = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
-        database.row_factory = sqlite3.Row
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = FULL")
-            database.executescript(_TABLE)
-        except BaseException:
-            database.close()
-            raise
-        return database
+    def _refused(self, error: Exception) -> ToolError:
+        return ToolError(
+            ErrorCode.APPROVAL_DENIED,
+            f"approvals cannot be kept in {self._path}: {error}",
+            blocked_by=BlockedBy.APPROVAL,
+            hint="free some space, or move a broken file away; what waits there is then gone",
+        )
 
 
 def _found(database: sqlite3.Connection, question: str) -> sqlite3.Row | None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
-from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.annotations import Any
 from tongs.core.conversation import (
     CallAnswered,
     CallMade,
@@ -25,12 +24,8 @@ from tongs.core.conversation import (
 )
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass, replace
-from tongs.store.files import private_folder
+from tongs.store.database import Database
 
-if TYPE_CHECKING:
-    import sqlite3
-
-_PATIENCE = 20.0
 _LONGEST_TITLE = 80
 _TABLES = """
 CREATE TABLE IF NOT EXISTS conversations (
@@ -73,6 +68,7 @@ class ConversationStore:
 
     def __init__(self, state: str, now: Callable[[], float] = time.time) -> None:
         self._path = os.path.join(state, "conversations.db")
+        self._database = Database(self._path, _TABLES, self._refused)
         self._now = now
 
     def begin(self, project: str, model: str) -> Conversation:
@@ -99,7 +95,7 @@ class ConversationStore:
         return replace(conversation, messages=(*conversation.messages, answers))
 
     def _read(self, name: str) -> tuple[Conversation, dict[int, CallAnswered]]:
-        with self._open() as database:
+        with self._database.open() as database:
             found = database.execute(
                 "SELECT * FROM conversations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(name), name)
             ).fetchall()
@@ -128,7 +124,7 @@ class ConversationStore:
         if not os.path.exists(self._path):
             return []
         where, values = ("1", ()) if project is None else ("project = ?", (project,))
-        with self._open() as database:
+        with self._database.open() as database:
             rows = database.execute(
                 "SELECT *, (SELECT count(*) FROM said WHERE conversation = id AND position IS NULL)"
                 f" AS messages FROM conversations WHERE {where} ORDER BY changed DESC",
@@ -137,11 +133,11 @@ class ConversationStore:
         return [Listed(*(row[name] for name in Listed.__match_args__)) for row in rows]
 
     def rename(self, name: str, title: str) -> None:
-        with self._changing() as database:
+        with self._database.changing() as database:
             database.execute("UPDATE conversations SET title = ? WHERE id = ?", (title, name))
 
     def remove(self, name: str) -> bool:
-        with self._changing() as database:
+        with self._database.changing() as database:
             done = database.execute("DELETE FROM conversations WHERE id = ?", (name,))
             return done.rowcount == 1
 
@@ -153,7 +149,7 @@ class ConversationStore:
             *(conversation.id, conversation.title or _title(data), conversation.started),
             *(self._now(), conversation.project, conversation.model),
         )
-        with self._changing() as database:
+        with self._database.changing() as database:
             database.execute(
                 "INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
                 " SET changed = excluded.changed, model = excluded.model",
@@ -179,43 +175,12 @@ class ConversationStore:
         answers = ToolsAnswered(tuple(given[at] for at in sorted(given)))
         return replace(broken, messages=(*messages, answers))
 
-    @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        with self._open() as database:
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-            except BaseException:
-                database.execute("ROLLBACK")
-                raise
-            database.execute("COMMIT")
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        import sqlite3  # noqa: PLC0415 - for conversations only
-
-        try:
-            private_folder(os.path.dirname(self._path))
-            # Made before SQLite does, so that nobody else can ever read it; and only where it is
-            # not there: to close a file gives up every lock that this process has on it.
-            if not os.path.exists(self._path):
-                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            database = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
-            database.row_factory = sqlite3.Row
-            try:
-                database.execute("PRAGMA journal_mode = WAL")
-                database.execute("PRAGMA synchronous = FULL")
-                database.execute("PRAGMA foreign_keys = ON")
-                database.executescript(_TABLES)
-                yield database
-            finally:
-                database.close()
-        except (sqlite3.Error, OSError) as error:
-            raise ToolError(
-                ErrorCode.EXECUTION_ERROR,
-                f"conversations cannot be kept in {self._path}: {error}",
-                hint="free some space, or move a broken file away; what is in it is then gone",
-            ) from None
+    def _refused(self, error: Exception) -> ToolError:
+        return ToolError(
+            ErrorCode.EXECUTION_ERROR,
+            f"conversations cannot be kept in {self._path}: {error}",
+            hint="free some space, or move a broken file away; what is in it is then gone",
+        )
 
 
 class StoredJournal:

@@ -1,0 +1,67 @@
+"""A file of SQLite in the state folder that several processes change, one step at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.errors import ToolError
+from tongs.core.record import dataclass
+from tongs.store.files import private_folder
+
+if TYPE_CHECKING:
+    import sqlite3
+
+# Seconds that one process waits for another to finish a step of microseconds.
+_PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Opens the file for each step and closes it again: nothing of it is inherited by a fork.
+
+    `tables` are made where they are not there; `refused` says what it means that the file cannot
+    be used.
+    """
+
+    path: str
+    tables: str
+    refused: Callable[[Exception], ToolError]
+
+    @contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """One step: all of it is on the disk when this ends, or nothing of it ever was."""
+        with self.open() as database:
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                yield database
+            except BaseException:
+                database.execute("ROLLBACK")
+                raise
+            database.execute("COMMIT")
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """Raises ToolError."""
+        import sqlite3  # noqa: PLC0415 - most calls need no database
+
+        try:
+            private_folder(os.path.dirname(self.path))
+            # Made before SQLite does, so that nobody else can ever read it; and only where it is
+            # not there: to close a file gives up every lock that this process has on it.
+            if not os.path.exists(self.path):
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            database = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+            database.row_factory = sqlite3.Row
+            try:
+                database.execute("PRAGMA journal_mode = WAL")
+                database.execute("PRAGMA synchronous = FULL")
+                database.execute("PRAGMA foreign_keys = ON")
+                database.executescript(self.tables)
+                yield database
+            finally:
+                database.close()
+        except (sqlite3.Error, OSError) as error:
+            raise self.refused(error) from None
