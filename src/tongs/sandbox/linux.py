@@ -62,8 +62,6 @@ class LinuxSandbox(ABC):
             )
         from tongs.sandbox.session import TreeSession  # noqa: PLC0415 - Linux only
 
-        if self._templates is not None:
-            self._templates.stir(policy.permissions)
         confinement = self._confined(policy)
         return TreeSession(
             policy,

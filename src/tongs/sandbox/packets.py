@@ -20,8 +20,6 @@ REQUESTS = 3
 INLINE = 16 * 1024
 
 _HERE = b"i"
-# A packet that says nothing.
-EMPTY = _HERE
 _BESIDE = b"f"
 # A request has three, and perhaps its memory file.
 _MOST_DESCRIPTORS = 6

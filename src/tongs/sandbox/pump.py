@@ -114,6 +114,9 @@ class Pump:
                 watched = self._watched()
         self._pipes.release(self._pipes.stdin)
         deadline = time.monotonic() + DRAIN
+        # What most have said lies there by now, and its end behind it: no need to wait for either.
+        self._handle(self._watched())
+        self._handle(self._watched())
         while (watched := self._watched()) and (left := deadline - time.monotonic()) > 0:
             self._handle(await waiter.ready(watched, left))
         return self.report

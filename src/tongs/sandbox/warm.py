@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _socket  # the public module costs a whole interpreter start for its enums
 import _thread  # as in channel.py
-import contextlib
 import json
 import os
 import select
@@ -17,7 +16,7 @@ import time
 from collections.abc import Callable, Collection, Hashable, Mapping
 
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.permissions import Permissions, covered
+from tongs.core.permissions import covered
 from tongs.core.record import dataclass
 from tongs.sandbox import orders, packets
 from tongs.sandbox.waiting import poll
@@ -39,8 +38,6 @@ IDLE = 60.0
 OLDEST = 600.0
 # Seconds for which a service that could not be kept is not tried again.
 COLD_FOR = 60.0
-# Seconds for which what a process has touched stays near the processor.
-_NEAR = 0.005
 # Seconds between two looks at all that wait.
 _SWEEP = 5.0
 # The largest packet: what was read while preparing, and how a request has ended.
@@ -89,8 +86,6 @@ class Template:
         self._left = b""
         self._made = time.monotonic()
         self.used = self._made
-        # Of the call that it has served last.
-        self.permissions: Permissions | None = None
         self._kills = 0
 
     def start(self, request: Request, descriptors: list[int], told: bytes) -> None:
@@ -105,11 +100,6 @@ class Template:
         """Hand over a request. It counts as taken unless the line says that it was not."""
         self.said[:] = [[orders.ACCEPTED]]
         self._send(request, descriptors)
-
-    def stir(self) -> None:
-        """A packet without a request: nothing of the tool runs for it."""
-        with contextlib.suppress(OSError):
-            self._line.send(packets.EMPTY, _socket.MSG_DONTWAIT)
 
     def fileno(self) -> int:
         return self.channel.fileno() if self._hung_up else self._line.fileno()
@@ -272,19 +262,6 @@ class Templates:
         with self._lock:
             self._at_work -= 1
             self._waiting.append(template)
-
-    def stir(self, permissions: Permissions) -> None:
-        """Tell the template that has last served under these that it will soon be asked again.
-
-        Its child goes through an answer once more meanwhile: what nobody has touched for a while is
-        no longer near the processor.
-        """
-        with self._lock:
-            for template in reversed(self._waiting):
-                if template.permissions is permissions:
-                    if time.monotonic() - template.used > _NEAR:
-                        template.stir()
-                    break
 
     def sweep(self) -> None:
         """End those that nobody has used for a while; most have ended themselves by then."""

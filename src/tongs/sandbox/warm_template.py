@@ -3,20 +3,19 @@
 Runs in the tool's own sandbox, in the interpreter of the tool and without the package around it, on
 every Python since 3.8. Descriptor 0 is one end of a line of packets to Tongs:
 
-    Tongs ▶ what it has to know, then any number of requests, each with stdout and stderr;
-            an empty packet before one that is on its way
+    Tongs ▶ what it has to know, then any number of requests, each with stdout and stderr
     Tongs ◀ READY with what was read while preparing, or COLD with a reason; for each request
             ENDED with its wait status, or LEFT if something it has started is still alive
 
 A request that nobody has read when this end closes comes back to Tongs as a reset of the line.
 
-One child is always forked ahead. It takes the next request from the line itself, answers it and is
-gone, so nothing that happens in memory reaches another request. What it leaves on the disk of its
-own world is removed, and where that is not possible, or a process is left, the template ends: the
-supervisor then ends everything else. One that cannot be forked answers a single request itself.
+One child is always forked ahead. It takes the next request from the line itself, answers it, stops
+and is killed, so nothing that happens in memory reaches another request. What it leaves on the disk
+of its own world is removed, and where that is not possible, or a process is left, the template
+ends: the supervisor then ends everything else. One that cannot be forked answers a single request
+itself.
 
-Nobody waits for the memory of a child that can do nothing more, as the kernel says: to free it
-takes longer than most requests do.
+Nobody waits for the memory of one that was killed: to free it takes longer than most requests do.
 """
 
 from __future__ import annotations
@@ -57,9 +56,6 @@ _THREADS = "/proc/self/task"
 _MOST_OPEN = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 _ALL = 0x40000000  # __WALL: also children of a clone that sends no signal
 
-# How often a child that says farewell is looked at: it is about to end, and takes a moment to.
-_LOOKS = 20
-_PF_EXITING = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _LANDLOCK_CREATE_RULESET = 444
 _LANDLOCK_RESTRICT_SELF = 446
@@ -156,6 +152,11 @@ class Template:
         os.close(nowhere)
         gc.collect()
         gc.freeze()
+        try:  # noqa: SIM105 - contextlib costs as much as the rest of this file
+            # Whoever is woken in this class waits for the one that has woken it.
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        except OSError:
+            pass
         self._line.say(READY, json.dumps(reads.seen).encode())
         while self._serve_next():
             pass
@@ -185,17 +186,25 @@ class Template:
             finally:
                 os._exit(_UNUSED)
         os.close(says)
-        code = _farewell(child, hears)
-        if code is not None:
-            # Then to wait, and not to go on: Tongs may have to run on this very processor.
-            self._line.say(ENDED, b"%d" % (code << 8))
-        status = os.waitpid(child, _ALL)[1]
+        kin = Kin(child)
+        told, ended = False, None
+        status = os.waitpid(child, os.WUNTRACED | _ALL)[1]
+        while os.WIFSTOPPED(status):
+            # Without a word it has stopped for reasons of its own, and its time runs out.
+            if (code := _word(hears)) is not None:
+                os.kill(child, signal.SIGKILL)
+                ended = code << 8
+                if told := kin.is_alone():
+                    self._line.say(ENDED, b"%d" % ended)
+            status = os.waitpid(child, os.WUNTRACED | _ALL)[1]
+        kin.close()
         os.close(hears)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (_UNUSED, _UNCONFINED):
             return False
         left = _is_something_left()
-        if code is None:
-            self._line.say(LEFT if left else ENDED, b"%d" % status)
+        if not told:
+            self._line.say(LEFT if left else ENDED, b"%d" % (status if ended is None else ended))
+            os.sched_yield()  # Tongs may have to run on this very processor
         return not left and self._world.restored()
 
     def _answer(self, says: int) -> None:
@@ -210,14 +219,9 @@ class Template:
         ours, _ = os.fstat(says), os.stat(_THREADS)
         poller = select.poll()
         poller.register(self._line.fileno(), select.POLLIN)
-        request: bytes | None = b""
-        descriptors: list[int] = []
-        while not descriptors:
-            request, descriptors = self._line.receive() if poller.poll(IDLE) else (None, [])
-            if request is None:
-                return
-            if not descriptors:
-                self._runner.rehearse()
+        request, descriptors = self._line.receive() if poller.poll(IDLE) else (None, [])
+        if request is None:
+            return
         self._line.close()
         # As `own_stdout` did for the template: what is printed goes to stderr.
         out, stderr = descriptors
@@ -400,10 +404,9 @@ def _loaded(path: str) -> Any:
 
 
 def _depart(code: int, says: int, ours: os.stat_result) -> NoReturn:
-    """End this process, and say so before: the kernel takes long to free its memory.
+    """Say with which code this process ends, and stop: whoever waits for it kills it then.
 
-    Whatever it holds, such as the lock of a file, is let go before that, too. Not while another
-    thread runs, which could open something else in its place.
+    It lets go of all it holds before, but not while a thread could open something in its place.
     """
     try:
         # One link per thread, and the folder's own two. A tool may have closed the descriptor.
@@ -411,45 +414,43 @@ def _depart(code: int, says: int, ours: os.stat_result) -> NoReturn:
             os.closerange(0, says)
             os.closerange(says + 1, _MOST_OPEN)
             os.write(says, bytes((code,)))
+            os.kill(os.getpid(), signal.SIGSTOP)
     finally:
         os._exit(code)  # whatever the tool has made of the descriptor
 
 
-def _farewell(child: int, hears: int) -> int | None:
-    """The exit code of a child that can do nothing more; None of one that is to be waited for.
-
-    Its own word is only believed as to the code, which is its own to choose.
-    """
-    opened: list[int] = []
-    try:
-        opened.append(os.pidfd_open(child))
-        files = f"{child}/stat", f"{child}/task/{child}/children", "thread-self/children"
-        opened.extend(os.open(f"/proc/{name}", os.O_RDONLY) for name in files)
-        poller = select.poll()
-        poller.register(hears, select.POLLIN)
-        poller.register(opened[0], select.POLLIN)
-        _is_through(child, opened, 1)  # now, since after a fork the first touch of a page copies it
-        ready = [descriptor for descriptor, _ in poller.poll()]
-        said = os.read(hears, 1) if hears in ready else b""
-        return said[0] if said and _is_through(child, opened, _LOOKS) else None
-    except (AttributeError, OSError, ValueError, IndexError):
-        return None  # before Python 3.9, or where it may not look
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)
+def _word(hears: int) -> int | None:
+    """The code that a child says it ends with, which is its own to choose."""
+    ready, _, _ = select.select([hears], [], [], 0)
+    return next(iter(os.read(hears, 1)), None) if ready else None
 
 
-def _is_through(child: int, opened: list[int], looks: int) -> bool:
-    """Whether the kernel says that no instruction of the child, or of another, will ever run."""
-    ended = False
-    while looks and not ended:
-        facts = os.pread(opened[1], _LARGEST, 0).rpartition(b")")[2].split()
-        state = int(facts[1]), int(facts[17]), int(facts[6]) & _PF_EXITING
-        ended = state == (os.getpid(), 1, _PF_EXITING)  # our child, its last thread, on its way out
-        looks -= 1
-    # Its children become ours when it is gone, so those of the child are asked for first.
-    theirs, ours = [os.pread(descriptor, _LARGEST, 0) for descriptor in opened[2:]]
-    return ended and not theirs and ours.split() == [b"%d" % child]
+class Kin:
+    """What the kernel knows of a child's threads and of whom it has started."""
+
+    def __init__(self, child: int) -> None:
+        self._child = child
+        self._opened: list[int] = []
+        try:
+            for name in f"{child}/stat", f"{child}/task/{child}/children", "thread-self/children":
+                self._opened.append(os.open(f"/proc/{name}", os.O_RDONLY))
+        except OSError:
+            self.close()
+        self.is_alone()  # now, since after a fork the first touch of a page copies it
+
+    def is_alone(self) -> bool:
+        """Whether nobody is left but the child, which was killed: then none of it runs again."""
+        try:
+            # Its children become ours when it is gone, so those of the child are asked for first.
+            facts, theirs, ours = [os.pread(each, _LARGEST, 0) for each in self._opened]
+        except (OSError, ValueError):
+            return False  # nothing of this is to be seen
+        threads = int(facts.rpartition(b")")[2].split()[17])
+        return threads == 1 and not theirs and ours.split() == [b"%d" % self._child]
+
+    def close(self) -> None:
+        while self._opened:
+            os.close(self._opened.pop())
 
 
 def _is_something_left() -> bool:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -423,46 +422,6 @@ def test_another_environment_gets_another_template(tool: Tool) -> None:
         del os.environ["TOKEN"]
 
 
-def test_child_that_is_stirred_runs_nothing_of_the_tool_and_answers_the_next_call(
-    tool: Tool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(warm, "_NEAR", 0.0)
-    sent: list[warm.Template] = []
-    stir = warm.Template.stir
-    monkeypatch.setattr(warm.Template, "stir", lambda self: (sent.append(self), stir(self)))
-    tool.define(
-        "import os\n"
-        "def run(x):\n"
-        "    with open('out/ran', 'a') as file:\n        file.write(f'{x}\\n')\n"
-        "    return os.getpid()\n"
-    )
-    tool.calls(1, x=0)
-
-    for number in range(1, 4):
-        value = tool.call(number)
-        assert value.metadata["warm"]
-        assert len(sent) == number
-    for _ in range(3):
-        stir(sent[-1])
-
-    assert tool.call(4).metadata["warm"]
-    assert (tool.root / "out/ran").read_text() == "0\n1\n2\n3\n4\n"
-
-
-def test_template_that_is_gone_can_be_stirred(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warm, "_NEAR", 0.0)
-    tool.define("def run(x):\n    return x\n")
-    tool.calls(2, x=1)
-    for pid in interpreters():
-        with suppress(ProcessLookupError):  # it may have gone with the one before
-            os.kill(pid, 9)
-
-    values, were_warm = tool.calls(3, x=2)
-
-    assert values == [2, 2, 2]
-    assert (were_warm[0], were_warm[2]) == (False, True)
-
-
 # --- ends -----------------------------------------------------------------------------------------
 
 
@@ -568,6 +527,70 @@ def test_call_that_says_farewell_and_goes_on_is_waited_for(tool: Tool) -> None:
 
         assert (sorted(result.value), result.metadata["warm"]) == ([0, 1], True)
         assert (tool.root / "out/done").exists()
+
+
+# A timer wakes the process up whenever it has stopped; then it writes.
+AFTERWARDS = """
+import ctypes, signal
+class Event(ctypes.Structure):
+    _fields_ = [("value", ctypes.c_void_p), ("signo", ctypes.c_int), ("notify", ctypes.c_int),
+                ("rest", ctypes.c_char * 48)]
+def on(number, frame):
+    with open("out/after", "ab") as file:
+        file.write(b".")
+def run(x):
+    signal.signal(signal.SIGCONT, on)
+    timer = ctypes.c_void_p()
+    c = ctypes.CDLL(None)
+    assert not c.timer_create(1, ctypes.byref(Event(signo=signal.SIGCONT)), ctypes.byref(timer))
+    every = (ctypes.c_long * 4)(0, 50_000_000, 0, 50_000_000)
+    assert not c.timer_settime(timer, 0, every, None)
+"""
+
+
+def writes_afterwards(tool: Tool) -> list[bool]:
+    """Of three calls, which have written something after they were over."""
+    tool.define(AFTERWARDS)
+    file = tool.root / "out/after"
+    found = []
+    for _ in range(3):
+        file.write_bytes(b"")
+        assert tool.call().ok
+        size = file.stat().st_size
+        time.sleep(0.1)
+        found.append(file.stat().st_size != size)
+    return found
+
+
+def test_nothing_of_a_call_runs_when_it_is_over(tool: Tool) -> None:
+    assert not any(writes_afterwards(tool))
+
+
+# In the other tier a call cannot see how many threads it has, so it ends by itself.
+@pytest.mark.parametrize("tool", ["namespaces"], indirect=True)
+def test_a_call_that_was_only_stopped_would_go_on(
+    tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill = b"os.kill(child, signal.SIGKILL)"
+    assert warm.program().count(kill) == 1
+    monkeypatch.setattr(warm, "_source", [warm.program().replace(kill, b"pass")])
+
+    assert any(writes_afterwards(tool))
+
+
+def test_call_that_stops_itself_runs_out_of_time(tool: Tool) -> None:
+    tool.define(
+        "import os, signal\n"
+        "def run(x):\n    return os.kill(os.getpid(), signal.SIGSTOP) if x else 1\n",
+        extra=", timeout_ms: 3000",
+    )
+    tool.calls(2, x=0)
+
+    late = tool.call(1)
+
+    assert late.error is not None
+    assert late.error.code == "TIMEOUT"
+    assert tool.calls(2, x=0)[1] == [False, True]
 
 
 def test_file_that_a_call_has_opened_in_the_place_of_ours_is_its_own(tool: Tool) -> None:
