@@ -16,7 +16,11 @@ from tongs.sandbox.warm import Templates
 
 SECTION = "A tool of kind python, against an interpreter start (`python -c pass`)"
 BARE = "bare"
-PAUSE = 0.03
+WARM = "warm, every 5 ms"
+# Seconds between two calls: as many as a template needs for its next child, and so many that others
+# have used the processor and its caches meanwhile.
+PACE = 0.005
+REST = 0.03
 _MODULES = {
     "plain": "def run(x):\n    return x\n",
     "imports": "import argparse, csv, decimal, email.message, http.client, logging, pathlib\n"
@@ -37,7 +41,7 @@ def rows(root: Path, rounds: int) -> Iterator[Row]:
     world = _world(root)
     with world.opened() as runtime:
         works: dict[str, Callable[[], float]] = {
-            BARE: partial(spawned, [PYTHON3, "-c", "pass"], world.environment, world.project)
+            BARE: partial(spawned, [PYTHON3, "-c", "pass"], world.environment, world.project),
         }
         for name in _MODULES:
             call = partial(_called, runtime, name)
@@ -49,14 +53,14 @@ def rows(root: Path, rounds: int) -> Iterator[Row]:
                 ),
                 f"{name}, cold": partial(_cold, world, name),
                 f"{name}, fresh interpreter": partial(_fresh, call),
-                f"{name}, warm": spaced(call, 3, PAUSE),
+                f"{name}, {WARM}": spaced(call, 3, PACE),
+                f"{name}, warm, every 30 ms": spaced(call, 3, REST),
                 f"{name}, warm, back to back": repeated(call, 3),
             }
         found = ratios(works, BARE, rounds)
     for way, value in found.items():
         if way != BARE:
-            is_warm = way.endswith("warm")
-            yield Row(SECTION, way, value, "x", 1 / 6 if is_warm else None)
+            yield Row(SECTION, way, value, "x", 1 / 6 if way.endswith(WARM) else None)
 
 
 def _world(root: Path) -> World:
