@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from tongs.audit.chain import Chain
 from tongs.audit.fields import arguments, quoted, text_of, word
-from tongs.audit.readable import ReadableLog, said
+from tongs.audit.readable import ReadableLog, said, said_once
 from tongs.core.annotations import Any
 from tongs.core.approval import ApprovalRequest, ApprovalResponse
 from tongs.core.call import CallerKind, ToolCall
@@ -175,7 +175,7 @@ class AuditLog:
             line += f" code={said(code)}"
         if rule is not None:
             line += f" rule={said(rule)}"
-        line += f" caller={said(call.caller.name)} call={said(call.id)}"
+        line += f" caller={said(call.caller.name)} call={said_once(call.id)}"
         return trouble + self._copy.write(line + self._told_last(tool, metadata))
 
     def _told_last(self, tool: Tool | None, metadata: Mapping[str, Any]) -> str:

@@ -125,6 +125,11 @@ def said(value: Any) -> str:
     return known
 
 
+def said_once(text: str) -> str:
+    """As `said`, for what never comes again, such as the id of a call."""
+    return text if len(text) <= LONGEST_TEXT and _PLAIN_WORD.match(text) else notation(text)
+
+
 def notation(value: Any, depth: int = 0) -> str:
     """`{location:"NYC"}`; one line of ASCII whatever it holds."""
     kind = type(value)
