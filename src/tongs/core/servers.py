@@ -195,9 +195,6 @@ class Servers(Protocol):
         Raises ToolError: UNTRUSTED where the tool is no longer what was accepted, TIMEOUT.
         """
 
-    def permissions(self, spec: ServerSpec) -> Permissions:
-        """What its process may touch, with absolute paths."""
-
     def state(self, name: str) -> ServerState: ...
 
     def close(self) -> None:
@@ -220,9 +217,6 @@ class NoServers:
         walls: Sequence[str] = (),
     ) -> ServerAnswer:
         raise _none(tool.server)
-
-    def permissions(self, spec: ServerSpec) -> Permissions:
-        return Permissions()
 
     def state(self, name: str) -> ServerState:
         return ServerState(name, "idle")

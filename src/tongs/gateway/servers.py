@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Policy, Sandbox, Waiter
-from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.servers import (
     Listing,
@@ -116,9 +115,6 @@ class Gateway:
             return await exchange.run(work, waiter, deadline, call)
         except TimeoutError:
             raise cut_short(tool.server.name, round(time.monotonic() - begun, 1)) from None
-
-    def permissions(self, spec: ServerSpec) -> Permissions:
-        return self._surroundings.policy(spec).permissions
 
     def state(self, name: str) -> ServerState:
         with self._lock:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Waiter
-from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.servers import (
     Listing,
@@ -113,9 +112,6 @@ class PinnedServers:
         if self._made is None:
             self._made = PinStore(self._state)
         return self._made
-
-    def permissions(self, spec: ServerSpec) -> Permissions:
-        return self._servers.permissions(spec)
 
     def state(self, name: str) -> ServerState:
         return self._servers.state(name)

@@ -12,11 +12,11 @@ from tongs.config.environment import base_environment, uses_native
 from tongs.config.places import Places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.call import Caller, ToolCall
+from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Policy, Sandbox, Waiter, World
 from tongs.core.parts import Allowance, Audit, Decide, Parts
-from tongs.core.permissions import Grants, Limits, Permissions, shorter
+from tongs.core.permissions import Limits, shorter
 from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
@@ -325,10 +325,11 @@ class Wiring:
         grants = self._settings.tools.get(name)
         if tool.creator and tool.trust.holds:
             self._below_the_ceiling(tool)
-        if tool.executor == "mcp" and call.caller.ceiling is not None:
-            permissions = self._below_the_caller(call, tool, grants)
-        else:
-            permissions = effective(tool, call, self.place, grants)
+        permissions = effective(tool, call, self.place, grants)
+        if tool.executor == "mcp":
+            from tongs.runtime.servers import walls_around  # noqa: PLC0415 - servers only
+
+            permissions = walls_around(tool, permissions, call.caller, self.place)
         bound = call.caller.bound if tool.bound is None else tool.bound.meet(call.caller.bound)
         return Allowance(
             permissions=permissions,
@@ -342,14 +343,6 @@ class Wiring:
             private_hosts=self._settings.private_hosts,
             bound=bound,
         )
-
-    def _below_the_caller(self, call: ToolCall, tool: Tool, grants: Grants | None) -> Permissions:
-        """A server has one process for all of its callers, so its walls do not move for one."""
-        from tongs.runtime.servers import require_covered  # noqa: PLC0415 - servers only
-
-        alone = effective(tool, replace(call, caller=Caller()), self.place, grants)
-        require_covered(tool, alone, call.caller, self.place)
-        return alone
 
     def _below_the_ceiling(self, tool: Tool) -> None:
         """Again at every call: the ceiling may have come down since the tool was created.
