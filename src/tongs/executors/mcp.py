@@ -12,7 +12,7 @@ from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Context, Executor, Progressed, World
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
-from tongs.core.servers import ServerAnswer, ServerForm, ServerSpec, ServerTool
+from tongs.core.servers import ServerAnswer, ServerForm, ServerRequest, ServerSpec, ServerTool
 from tongs.core.tool import Tool
 from tongs.output import visible
 
@@ -43,11 +43,10 @@ class McpExecutor:
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         plan: ServerTool = context.tool.plan
+        walls = () if plan.server.remote else context.session.enforced
+        request = ServerRequest(plan, arguments, context.deadline, walls)
         try:
-            answer = await context.servers.call(
-                *(plan, arguments, _Asked(context), context.waiter, context.deadline),
-                walls=() if plan.server.remote else context.session.enforced,
-            )
+            answer = await context.servers.call(request, _Asked(context), context.waiter)
         except ToolError as error:
             if error.code is not ErrorCode.EXECUTION_ERROR:
                 raise

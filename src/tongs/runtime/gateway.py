@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import _thread  # the public module is one that a command line never needs
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from tongs.config.environment import base_environment
 from tongs.config.settings import Settings
-from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.execution import Place, Policy, Sandbox, Waiter
 from tongs.core.permissions import absolute
 from tongs.core.record import replace
@@ -15,10 +15,10 @@ from tongs.core.servers import (
     Listing,
     ServerAnswer,
     ServerCall,
+    ServerRequest,
     Servers,
     ServerSpec,
     ServerState,
-    ServerTool,
 )
 from tongs.runtime.secrets import Secrets
 
@@ -110,16 +110,8 @@ class LazyServers:
     async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
         return await self._gateway().listed(spec, waiter)
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        waiter: Waiter,
-        deadline: float | None,
-        walls: Sequence[str] = (),
-    ) -> ServerAnswer:
-        return await self._gateway().call(tool, arguments, call, waiter, deadline, walls)
+    async def call(self, request: ServerRequest, call: ServerCall, waiter: Waiter) -> ServerAnswer:
+        return await self._gateway().call(request, call, waiter)
 
     def state(self, name: str) -> ServerState:
         return ServerState(name, "idle") if self._made is None else self._made.state(name)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Waiter
 from tongs.core.record import replace
@@ -13,6 +12,7 @@ from tongs.core.servers import (
     Listing,
     ServerAnswer,
     ServerCall,
+    ServerRequest,
     Servers,
     ServerSpec,
     ServerState,
@@ -61,18 +61,11 @@ class PinnedServers:
             self._pins().seen(spec, listing.tools, title=listing.name, version=listing.version)
         return listing
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        waiter: Waiter,
-        deadline: float | None,
-        walls: Sequence[str] = (),
-    ) -> ServerAnswer:
+    async def call(self, request: ServerRequest, call: ServerCall, waiter: Waiter) -> ServerAnswer:
+        tool = request.tool
         accepted = tool if tool.digest else await self._first_use(tool, waiter)
         try:
-            return await self._servers.call(accepted, arguments, call, waiter, deadline, walls)
+            return await self._servers.call(replace(request, tool=accepted), call, waiter)
         except ToolError as error:
             if error.code is ErrorCode.UNTRUSTED:
                 # A listing tells from now on that it waits for a person.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tongs.core.servers import (
     NoServers,
     ServerAnswer,
     ServerCall,
+    ServerRequest,
     ServerSpec,
     ServerTool,
     ToolTerms,
@@ -224,17 +224,9 @@ class Told(NoServers):
     async def listed(self, spec: ServerSpec, waiter: Any) -> Listing:
         return Listing(self.tools, "told", "1")
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        waiter: Any,
-        deadline: float | None,
-        walls: Sequence[str] = (),
-    ) -> ServerAnswer:
-        self.called.append(tool)
-        if definition_digest(self.tools[0]) != tool.digest:
+    async def call(self, request: ServerRequest, call: ServerCall, waiter: Any) -> ServerAnswer:
+        self.called.append(request.tool)
+        if definition_digest(self.tools[0]) != request.tool.digest:
             raise ToolError(ErrorCode.UNTRUSTED, "changed")
         return ServerAnswer(())
 
@@ -244,7 +236,7 @@ SPEC = ServerSpec("git", ("x",))
 
 def call(servers: PinnedServers, tool: ServerTool) -> None:
     nobody: Any = None
-    asyncio.run(servers.call(tool, {}, nobody, nobody, None))
+    asyncio.run(servers.call(ServerRequest(tool, {}), nobody, nobody))
 
 
 def test_the_first_call_of_a_server_pins_it(pins: PinStore, tmp_path: Path) -> None:
