@@ -17,7 +17,7 @@ from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.moments import utc
 from tongs.core.record import dataclass, field
 from tongs.core.servers import ServerSpec, definition_digest, definition_of
-from tongs.store.files import private_folder, read_whole, write_whole
+from tongs.store.files import locked, read_whole, write_whole
 
 _LARGEST = 64 * 1024 * 1024
 FIRST_USE, PERSON = "first use", "person"
@@ -65,8 +65,7 @@ class Pinned:
 
 class PinStore:
     def __init__(self, state: str) -> None:
-        self._folder = os.path.join(state, "mcp")
-        self._file = os.path.join(self._folder, "pins.json")
+        self._file = os.path.join(state, "mcp", "pins.json")
         self._known: dict[str, Pinned] | None = {}
         self._stamp: tuple[int, ...] = ()
 
@@ -160,12 +159,7 @@ class PinStore:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Pinned]]:
-        import fcntl  # noqa: PLC0415 - only writers need it
-
-        private_folder(self._folder)
-        lock = os.open(self._file + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self._file + ".lock"):
             entries = self._read()
             if entries is None:
                 raise _spoiled(self._file)
@@ -175,8 +169,6 @@ class PinStore:
             if len(text) > _LARGEST:
                 raise _too_much(self._file)
             write_whole(self._file, text)
-        finally:
-            os.close(lock)
 
 
 def _spoiled(path: str) -> ToolError:

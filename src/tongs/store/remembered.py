@@ -16,7 +16,7 @@ from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.moments import utc
 from tongs.core.record import dataclass
 from tongs.policy.when import problem_of
-from tongs.store.files import private_folder, read_whole, write_whole
+from tongs.store.files import locked, read_whole, write_whole
 
 FILE = "approvals.yml"
 ALWAYS, NEVER = "always", "never"
@@ -70,7 +70,6 @@ Parse = Callable[[bytes, str], Any]
 
 class RememberedStore:
     def __init__(self, state: str, parse: Parse) -> None:
-        self._state = state
         self._parse = parse
         self.path = os.path.join(state, FILE)
         self._known: tuple[Remembered, ...] = ()
@@ -132,13 +131,7 @@ class RememberedStore:
 
     @contextmanager
     def _changing(self) -> Iterator[list[Remembered]]:
-        """The entries under a lock, so that two processes never lose each other's."""
-        import fcntl  # noqa: PLC0415 - only writers need it
-
-        private_folder(self._state)
-        lock = os.open(self.path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self.path + ".lock"):
             now = utc()
             entries = [entry for entry in self._read() if not entry.is_over(now)]
             yield entries
@@ -147,8 +140,6 @@ class RememberedStore:
                 # What comes back otherwise would be another decision.
                 raise UnicodeError("a text in it cannot be written down")
             write_whole(self.path, data)
-        finally:
-            os.close(lock)
 
 
 def _text(entries: Sequence[Remembered]) -> str:

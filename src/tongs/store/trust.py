@@ -15,7 +15,7 @@ from tongs.core.annotations import Any
 from tongs.core.moments import utc
 from tongs.core.record import dataclass
 from tongs.core.tool import Trust
-from tongs.store.files import private_folder, read_whole, real_path, write_whole
+from tongs.store.files import locked, private_folder, read_whole, real_path, write_whole
 
 _LARGEST = 64 * 1024 * 1024
 # Before the path of what is trusted for a while.
@@ -86,7 +86,6 @@ class TrustStore:
         """Trust what lies at or below a path for a while, whatever becomes of it; until when."""
         real = os.path.realpath(path)
         until = utc(time.time() + seconds)
-        private_folder(self._state)
         with self._changing() as entries:
             when = utc()
             entries[_DEV + real] = {"digest": "", "when": when, "kind": "dev", "until": until}
@@ -178,18 +177,10 @@ class TrustStore:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Any]]:
-        """The entries under a lock, so that two processes never lose each other's acceptance."""
-        import fcntl  # noqa: PLC0415 - only writers need it
-
-        private_folder(self._state)
-        lock = os.open(self._file + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self._file + ".lock"):
             entries = self._read()
             yield entries
             write_whole(self._file, json.dumps(entries, indent=1, sort_keys=True).encode())
-        finally:
-            os.close(lock)
 
 
 def _is_behind_a_link(folder: str, below: str) -> bool:
