@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from tongs.core.annotations import Any
-from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import UNKNOWN_PART, Command, CommandLine, Completed, Context, World
 from tongs.core.permissions import Permissions, covered
 from tongs.core.record import dataclass, field
@@ -284,24 +284,17 @@ def _directory(plan: Plan, step: Step, values: Values, context: Context) -> str:
 
 def _keep_inside(directory: str, context: Context) -> None:
     """Links are followed first, then it must be granted, whoever chose it."""
-    tool, place, caller = context.tool, context.world.place, context.call.caller
     real = os.path.realpath(directory)
     if covered(real, map(os.path.realpath, context.permissions.readable)):
         return
-    from tongs.policy import grants  # noqa: PLC0415 - only for the message
+    from tongs.policy.grants import refused  # noqa: PLC0415 - only for the message
 
-    lack = Permissions(read=(real,))
-    by_caller = caller.ceiling is not None and not lack.within(caller.ceiling)
-    if by_caller:
-        where, line = f"the definition of {caller.name}", grants.line_of(lack, tool, place)
-    else:
-        where, (line,) = grants.where(tool, place), grants.lines(tool, place, lack, {})
-    raise ToolError(
+    raise refused(
         ErrorCode.INVALID_PATH,
-        f"{tool.name} may not work in {visible(directory)}",
-        details={"allowed": list(context.permissions.readable)},
-        blocked_by=BlockedBy.CEILING if by_caller else BlockedBy.PERMISSION,
-        hint=f"to grant it, write in {where}: {line}",
+        f"may not work in {visible(directory)}",
+        Permissions(read=(real,)),
+        context.permissions.readable,
+        context,
     )
 
 
