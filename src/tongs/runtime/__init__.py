@@ -33,7 +33,7 @@ from tongs.runtime.recording import audit_log
 from tongs.runtime.ruling import rules_of
 from tongs.runtime.session_jobs import SessionJobs
 from tongs.runtime.settings_files import SettingsFiles
-from tongs.runtime.shapes import Shapes
+from tongs.runtime.shape_readers import Shapes
 from tongs.runtime.wiring import Wiring, default_shell, platform
 from tongs.store.cache import DefinitionCache, code_stamp
 from tongs.store.log import Log

@@ -27,6 +27,7 @@ from tongs.runtime.rows import (
     row_of_file,
     shown,
 )
+from tongs.runtime.shape_readers import Shapes
 from tongs.runtime.shapes import (
     ENDINGS,
     EXECUTABLE,
@@ -35,7 +36,6 @@ from tongs.runtime.shapes import (
     OF_FAMILY,
     PYTHON,
     YAML,
-    Shapes,
     listed,
     manifest_in,
     shape_at,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
-    from tongs.runtime.shapes import Shapes
+    from tongs.runtime.shape_readers import Shapes
     from tongs.sandbox.host import Host
     from tongs.store.spool import Spool
 
