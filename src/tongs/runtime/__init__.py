@@ -131,7 +131,7 @@ class Runtime:
         parts = replace(
             asking.added_to(wiring.parts(engine.decide, sandbox, audit)),
             confirm=catalogue.confirm,
-            held=catalogue.beside,
+            held=catalogue.folders.beside,
             search=lambda *asked: offering().search(*asked),
             jobs=SessionJobs(threads=not single_thread),
         )
