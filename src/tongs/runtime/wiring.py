@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from types import MappingProxyType
 
 from tongs.config.environment import base_environment, uses_native
@@ -52,24 +51,6 @@ _MOST_KEPT = 64
 
 def platform() -> str:
     return _PLATFORMS.get(sys.platform, sys.platform)
-
-
-def authority(places: Places) -> tuple[str, ...]:
-    """What decides what Tongs does, wherever links lead: config, tools, and Tongs' own code."""
-    found = dict.fromkeys((places.user_folder, places.global_folder))
-    for folder in tuple(found):
-        found[os.path.realpath(os.path.join(folder, "config.yml"))] = None
-        for inside in (
-            os.path.join(folder, name) for name in ("tools", "configs", "profiles", "mcp")
-        ):
-            found[os.path.realpath(inside)] = None
-            with suppress(OSError), os.scandir(inside) as entries:
-                linked = [entry.path for entry in entries if entry.is_symlink()]
-                found.update(dict.fromkeys(map(os.path.realpath, linked)))
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found.update(dict.fromkeys(map(os.path.realpath, (package, sys.prefix, sys.base_prefix))))
-    # What every tool can read and none can write needs no word here.
-    return tuple(path for path in found if path not in ("/usr", "/usr/local"))
 
 
 def default_shell(settings: Settings, host: Mapping[str, str]) -> str:
@@ -137,7 +118,8 @@ class Wiring:
         )
 
     def _machine(self) -> Host:
-        from tongs.sandbox.host import Host  # noqa: PLC0415 - listing starts nothing
+        from tongs.runtime.authority import authority  # noqa: PLC0415 - listing starts nothing
+        from tongs.sandbox.host import Host  # noqa: PLC0415 - as above
 
         return Host(
             home=self._places.home,
@@ -280,12 +262,14 @@ class Wiring:
         try:
             checked: dict[str, Any] = self._validated(tool.input_schema, dict(arguments))
         except ToolError as error:
+            from tongs.runtime.right_call import right_call  # noqa: PLC0415 - only for the hint
+
             raise ToolError(
                 error.code,
                 f"{tool.name} was not run: {error.message}",
                 details=error.details,
                 blocked_by=error.blocked_by,
-                hint=_right_call(tool, error.details["violations"]),
+                hint=right_call(tool, error.details["violations"]),
             ) from None
         return checked
 
@@ -398,29 +382,6 @@ def _interpreters(settings: Settings, home: str) -> Mapping[str, str]:
         for name, program in settings.interpreters.items()
     }
     return MappingProxyType(found)
-
-
-def _right_call(tool: Tool, violations: Sequence[Mapping[str, Any]]) -> str:
-    """The command with the arguments that were wrong, each with a value that would do."""
-    if tool.is_own:
-        # No command knows it.
-        return f"{tool.name} takes {', '.join(tool.input_schema['properties']) or 'no arguments'}"
-    properties = tool.input_schema["properties"]
-    wrong = dict.fromkeys(violation["path"][0] for violation in violations if violation["path"])
-    examples = [
-        f" --param {name}={_example(properties[name])}" for name in wrong if name in properties
-    ]
-    if not examples:
-        return f"tongs tool get {tool.name} shows its parameters"
-    return f"tongs tool run {tool.name}{''.join(examples)}"
-
-
-def _example(schema: Mapping[str, Any]) -> str:
-    for value in (schema.get("default"), *schema.get("enum", ())):
-        if isinstance(value, str | int | float):
-            return str(value).lower() if isinstance(value, bool) else str(value)
-    kinds = {"integer": "3", "number": "3", "boolean": "true", "array": "'[…]'", "object": "'{…}'"}
-    return kinds.get(str(schema.get("type")), "TEXT")
 
 
 def _on_path(program: str, host: Mapping[str, str]) -> bool:
