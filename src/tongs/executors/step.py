@@ -86,7 +86,7 @@ class StepExecutor:
         plan: Plan = context.tool.plan
         step = plan.steps[0]
         completed = await self.run_step(step, plan.values(arguments), context)
-        return result_of(completed, context.tool, step)
+        return result_of(completed, context.tool)
 
     def preview_step(self, step: Step, values: Values, world: World) -> str:
         with refused_values_named(step):
@@ -156,11 +156,11 @@ class refused_values_named:  # noqa: N801 - reads as a statement: with refused_v
             ) from None
 
 
-def result_of(completed: Completed, tool: Tool, step: Step) -> ToolResult:
+def result_of(completed: Completed, tool: Tool) -> ToolResult:
     """stdout is the result; stderr and how the process ended go beside it."""
     metadata = {"exitCode": completed.exit_code, **ending(completed)}
     output = decoded(completed.stdout)
-    error = failure(completed, tool, f"{tool.name}")
+    error = failure(completed, tool.name)
     return ToolResult(
         output=output,
         value=_structured(tool, output),
@@ -170,7 +170,7 @@ def result_of(completed: Completed, tool: Tool, step: Step) -> ToolResult:
     )
 
 
-def failure(completed: Completed, tool: Tool, subject: str) -> ToolError | None:
+def failure(completed: Completed, subject: str) -> ToolError | None:
     """What a failed process means, in words; None if it succeeded."""
     tail = last_words(completed)
     details: dict[str, Any] = {"exitCode": completed.exit_code, "stderr": tail}
