@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 
 from tongs.builtin import Builtins
-from tongs.config.places import Places
-from tongs.config.settings import CustomTools
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, Problem, ToolError
 from tongs.core.permissions import Permissions
@@ -17,10 +14,8 @@ from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Origin, Tool, Trust
 from tongs.registry import SERVED, Entry, find, not_found
 from tongs.runtime.rows import shown
-from tongs.runtime.shape_readers import Shapes
 from tongs.runtime.shapes import EXECUTABLE, MANIFEST
 from tongs.runtime.tool_folders import ToolFolders
-from tongs.store.cache import DefinitionCache
 from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
@@ -36,23 +31,18 @@ class Catalogue:
 
     def __init__(
         self,
-        places: Places,
+        folders: ToolFolders,
         trust: TrustStore,
-        cache: DefinitionCache,
-        shapes: Shapes,
         builtins: Builtins,
-        *,
-        custom_tools: CustomTools | None = None,
-        loaded: Sequence[str] = (),
         served: Served | None = None,
+        prefix: str = "",
     ) -> None:
-        custom_tools = custom_tools or CustomTools()
-        self.folders = ToolFolders(places, trust, cache, shapes, custom_tools, loaded)
+        self.folders = folders
         self._trust = trust
-        self._shapes = shapes
         self._builtins = builtins
-        self._prefix = custom_tools.prefix
         self._served = served
+        # Before the names by which models know executables.
+        self._prefix = prefix
         # Where a name led a moment ago.
         self._recent: dict[tuple[str, Scope], tuple[float, Entry]] = {}
         # Each with the same tool as it is when its trust is known.
@@ -124,7 +114,7 @@ class Catalogue:
             from tongs.runtime.bundle import Bundle  # noqa: PLC0415 - as above
 
             return Bundle(tool.origin.digest, as_text(tool.plan.definition).encode())
-        return self._shapes[tool.origin.format].bundle(tool)
+        return self.folders.bundle(tool)
 
     def _found(self, name: str, scope: Scope) -> Tool:
         """The tool of a name: of a server, a definition in a folder, or one that comes with Tongs.

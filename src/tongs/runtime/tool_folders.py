@@ -35,6 +35,7 @@ from tongs.store.cache import DefinitionCache
 from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
+    from tongs.runtime.bundle import Bundle
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
 
@@ -113,6 +114,10 @@ class ToolFolders:
         shape: Any = self._shapes[PYTHON]
         asked: PythonFiles = shape.files
         return asked
+
+    def bundle(self, tool: Tool) -> Bundle:
+        """Everything that defines a tool of a folder, as it is now."""
+        return self._shapes[tool.origin.format].bundle(tool)
 
     def load(self, path: str, origin: Origin, data: bytes | None = None) -> Tool:
         """The tool of a file, or of these bytes in its place; raises DefinitionInvalid."""
