@@ -100,9 +100,7 @@ def test_edit_runs_what_the_fields_say() -> None:
 
 
 def test_what_a_server_asks_is_sent_as_it_was_filled_in() -> None:
-    asked = ApprovalRequest(
-        "1", "t", {"STAGE": "live"}, "", rule=ELICITATION, input_schema=SCHEMA
-    )
+    asked = ApprovalRequest("1", "t", {"STAGE": "live"}, "", rule=ELICITATION, input_schema=SCHEMA)
 
     assert "send nothing" in forms.schema(asked)["properties"]["decision"]["description"]
     assert answer(asked, decision="allow", STAGE="test").modified_args == {"STAGE": "test"}
