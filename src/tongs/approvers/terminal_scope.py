@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.approval import ApprovalRequest, Remember, Span
+from tongs.core.moments import utc
 from tongs.core.record import dataclass
 from tongs.core.tool import Level, Tool
 from tongs.policy.argument_tests import plain_host
@@ -167,14 +168,10 @@ def moment(text: str, now: float) -> str:
         seconds = duration(text)
         if seconds > _FOREVER:
             raise ValueError(f"{text} is too long")
-        found = written(now + seconds)
-    if found <= written(now):
+        found = utc(now + seconds)
+    if found <= utc(now):
         raise ValueError(f"{text} is over already")
     return found
-
-
-def written(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def _risks(request: ApprovalRequest, when: Mapping[str, Any]) -> list[str]:

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from tongs.core.annotations import Any
 from tongs.schema.yaml_scalars import NotANumber, plain
 
+_UNUSUAL = "the file is written in an unusual way"
+
 
 class CannotEdit(Exception):
     """The key cannot be set safely; `line` is where the person has to do it (0: nowhere yet)."""
 
-    def __init__(self, reason: str, line: int = 0) -> None:
+    def __init__(self, reason: str = _UNUSUAL, line: int = 0) -> None:
         super().__init__(reason)
         self.reason = reason
         self.line = line

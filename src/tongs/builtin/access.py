@@ -34,15 +34,14 @@ class Access:
             return
         key = "write" if write else "read"
         lack = Permissions(write=(whole,)) if write else Permissions(read=(whole,))
-        ceiling = self.call.caller.ceiling
-        by_caller = ceiling is not None and not lack.within(ceiling)
+        by_caller = self.call.caller.lacks(lack)
         raise ToolError(
             ErrorCode.PERMISSION_DENIED,
             f"{self.tool.name} may not {key} {visible(path)}:"
             f" permissions.fs.{key} does not cover it",
             details={"path": path, "allowed": list(granted)},
             blocked_by=BlockedBy.CEILING if by_caller else BlockedBy.PERMISSION,
-            hint=self._how_to_grant(whole, lack, by_caller=by_caller),
+            hint=self._how_to_grant(whole, lack),
         )
 
     def refuse_protected(
@@ -74,16 +73,12 @@ class Access:
             hint="it decides what runs later, outside of any call: change it yourself",
         )
 
-    def _how_to_grant(self, whole: str, lack: Permissions, *, by_caller: bool) -> str:
-        from tongs.policy import grants  # noqa: PLC0415 - only for the message
+    def _how_to_grant(self, whole: str, lack: Permissions) -> str:
+        from tongs.policy.grants import how_to_grant  # noqa: PLC0415 - only for the message
 
         if self._is_state(whole):
             return "nothing can grant the state of Tongs"
-        if by_caller:
-            line = grants.line_of(lack, self.tool, self.place)
-            return f"to grant it, write in the definition of {self.call.caller.name}: {line}"
-        (line,) = grants.lines(self.tool, self.place, lack, {})
-        return f"to grant it, write in {grants.where(self.tool, self.place)}: {line}"
+        return how_to_grant(lack, self.call.caller, self.tool, self.place)
 
     def _is_state(self, whole: str) -> bool:
         folder = self.place.user_folder

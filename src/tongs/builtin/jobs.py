@@ -10,6 +10,7 @@ from tongs.config.settings import Settings
 from tongs.core.annotations import Any
 from tongs.core.execution import Context, World
 from tongs.core.jobs import RUNNING, Job
+from tongs.core.moments import utc
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
@@ -163,13 +164,11 @@ async def _grepped(
 
 
 def _told(job: Job) -> dict[str, Any]:
-    from time import gmtime, strftime  # noqa: PLC0415 - one use
-
     told: dict[str, Any] = {
         "job": job.id,
         "tool": job.tool,
         "status": job.status,
-        "startedAt": strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(job.started_at)),
+        "startedAt": utc(job.started_at),
         "duration": round(job.duration * 1000),
     }
     if (result := job.result) is not None:

@@ -94,7 +94,7 @@ class Search:
                 below = os.open(name, FOLDER, dir_fd=here)
             except NotADirectoryError:
                 # One file was named, so it is searched whatever it is called.
-                self.file(here, name, (*above, name), (name,))
+                self.file(here, name, (*above, name))
                 return
             os.close(here)
             here, above = below, (*above, name)
@@ -123,7 +123,7 @@ class Search:
                         continue
                     self.folder(there, (*above, name), below, rules)
                 elif is_file and self.globs.take(below):
-                    self.file(here, name, (*above, name), below)
+                    self.file(here, name, (*above, name))
         finally:
             os.close(here)
 
@@ -145,7 +145,7 @@ class Search:
         added += [Rules(read_below(here, (name,)), len(above)) for name in IGNORE_FILES]
         return [*rules, *(each for each in added if each)]
 
-    def file(self, here: int, name: str, path: tuple[str, ...], below: tuple[str, ...]) -> None:
+    def file(self, here: int, name: str, path: tuple[str, ...]) -> None:
         shown = "/".join(path)
         if self.regex is None:
             self.found["files"].append(shown)

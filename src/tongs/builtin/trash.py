@@ -18,6 +18,7 @@ from tongs.builtin.trouble import changed, told
 from tongs.builtin.workspace import Spot, Workspace
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.moments import utc
 from tongs.core.record import dataclass
 from tongs.output import visible
 
@@ -81,7 +82,7 @@ class Trash:
         return number
 
     def _taken(self, folder: int, spot: Spot, own: int, before: str, path: str) -> None:
-        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        when = utc()
         _note(own, {"path": spot.path, "deletedAt": when})
         try:
             self._files.rename_new((folder, spot.name), (own, _IT))

@@ -1,9 +1,11 @@
-"""Whether a place is the user's own: what lies in a place others can write is theirs, too."""
+"""Whose a file is: what lies in a place others can write is theirs, what a project brings too."""
 
 from __future__ import annotations
 
 import os
 import stat
+
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 
 
 def why_not_own(path: str) -> str | None:
@@ -22,3 +24,15 @@ def why_not_own(path: str) -> str | None:
     if facts.st_mode & stat.S_IWGRP and facts.st_gid not in (0, facts.st_uid):
         return f"{path} can be written by its group (chmod g-w)"
     return None
+
+
+def unaccepted(what: str, path: str) -> ToolError:
+    """A file of the project that somebody meant, and that counts only once a person has read it."""
+    from shlex import quote  # noqa: PLC0415 - only for the hint
+
+    return ToolError(
+        ErrorCode.UNTRUSTED,
+        f"{what} came with the project, and nobody has accepted {path} yet",
+        blocked_by=BlockedBy.TRUST,
+        hint=f"read it, then: tongs trust {quote(path)}",
+    )

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
-from tongs.config.ownership import why_not_own
+from tongs.config.ownership import unaccepted, why_not_own
 from tongs.config.places import Places
 from tongs.core.annotations import Any
-from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass
 from tongs.core.scope import SEARCH_ORDER, Scope
@@ -121,18 +121,18 @@ class ServerFiles:
         Raises ToolError where the only one came with the project and nobody accepted it, and
         DefinitionInvalid for one that cannot be used.
         """
-        unaccepted = ""
+        project_file = ""
         for scope in SEARCH_ORDER:
             for path in self._paths(scope, name):
                 document = self._read(path, scope)
                 if scope is Scope.LOCAL and not self.trusted(document):
-                    unaccepted = path
+                    project_file = path
                     continue
                 project = self.places.project
                 source = f"{path}:1"
                 return server_of(name, document.data, source=source, scope=scope, project=project)
-        if unaccepted:
-            raise _untrusted(name, unaccepted)
+        if project_file:
+            raise unaccepted(f"the server `{name}`", project_file)
         return None
 
     def names(self) -> list[str]:
@@ -173,14 +173,3 @@ def server_files(folder: str) -> list[str]:
 
 def name_of(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
-
-
-def _untrusted(name: str, path: str) -> ToolError:
-    from shlex import quote  # noqa: PLC0415 - only for the hint
-
-    return ToolError(
-        ErrorCode.UNTRUSTED,
-        f"the server `{name}` came with the project, and nobody has accepted {path} yet",
-        blocked_by=BlockedBy.TRUST,
-        hint=f"read it, then: tongs trust {quote(path)}",
-    )

@@ -41,6 +41,10 @@ class Caller:
     # Said "yes" beforehand on the command line (`--yes`): answers what would be asked.
     agreed: bool = False
 
+    def lacks(self, wanted: Permissions) -> bool:
+        """Whether it is the tool that calls which may not do this."""
+        return self.ceiling is not None and not wanted.within(self.ceiling)
+
 
 @dataclass(frozen=True)  # without slots it is made in half the time, for every call
 class ToolCall:

@@ -7,7 +7,7 @@ so that the same code serves a plain command line (which never imports asyncio) 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 
 from tongs.core.annotations import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 from tongs.core.jobs import Jobs, NoJobs
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tongs.core.call import ToolCall
     from tongs.core.errors import ToolError
     from tongs.core.files import Files, KeptOutput
+    from tongs.core.redacting import Redacting
     from tongs.core.result import ToolResult
     from tongs.core.servers import Servers
     from tongs.core.tool import Tool
@@ -27,43 +28,6 @@ T = TypeVar("T")
 
 STDOUT = 1
 STDERR = 2
-
-
-class Redacting(Protocol):
-    """Takes the secrets of one call out of what leaves it."""
-
-    def also(self, secrets: Iterable[str]) -> Redacting:
-        """One that takes out these, too: for a call inside of the call."""
-
-    def text(self, text: str) -> str: ...
-
-    def mapping(self, data: Mapping[str, Any]) -> dict[str, Any]: ...
-
-    def result(self, result: ToolResult) -> ToolResult: ...
-
-    def watching(self, observe: Observer) -> Watching: ...
-
-    def stream(self) -> RedactingStream: ...
-
-    def settled(self, data: bytes) -> int:
-        """How much of the beginning can be no part of a secret that is not whole yet."""
-
-
-class Watching(Protocol):
-    """An observer before another one."""
-
-    def __call__(self, event: Event) -> None: ...
-
-    def end(self) -> None:
-        """Give on what was held back."""
-
-
-class RedactingStream(Protocol):
-    def feed(self, data: bytes) -> bytes:
-        """What can be given on by now."""
-
-    def end(self) -> bytes:
-        """The rest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from _socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from tongs.core.annotations import TypeAlias
 
@@ -156,6 +156,30 @@ def granted(grants: Iterable[Grant], host: str, address: str = "") -> bool:
         grant.matches(host) if isinstance(grant, Entry) else bool(address) and address in grant
         for grant in grants
     )
+
+
+def private_name(grants: Iterable[Grant], host: str) -> str:
+    """What a name stands for that only a person may grant, and nobody has; else empty."""
+    problem = name_problem(host)
+    return problem if problem and not granted(grants, host) else ""
+
+
+def private_address(
+    grants: Iterable[Grant], host: str, addresses: Iterable[str], is_own: Callable[[str], bool]
+) -> str:
+    """As `private_name`, for what the name was resolved to. `is_own` knows this machine.
+
+    All of them, since the next answer of the same server may hold another mixture.
+    """
+    for address in addresses:
+        if granted(grants, host, address):
+            continue
+        problem = address_problem(address)
+        if not problem and is_own(address):
+            problem = "this machine itself"
+        if problem:
+            return problem if address == host else f"{address}, {problem}"
+    return ""
 
 
 def canonical(host: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from tongs.core.annotations import Any, Protocol, TypeAlias
+from tongs.core.annotations import TYPE_CHECKING, Any, Protocol, TypeAlias
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
 from tongs.core.call import ToolCall
 from tongs.core.decision import Verdict
@@ -12,7 +12,6 @@ from tongs.core.errors import ToolError
 from tongs.core.execution import (
     Executor,
     Observer,
-    Redacting,
     Sandbox,
     SpoolOpener,
     Waiter,
@@ -25,6 +24,9 @@ from tongs.core.result import ToolResult
 from tongs.core.scope import Scope
 from tongs.core.servers import NoServers, Servers
 from tongs.core.tool import Tool
+
+if TYPE_CHECKING:
+    from tongs.core.redacting import Redacting
 
 
 class Audit(Protocol):

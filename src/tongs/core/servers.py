@@ -135,6 +135,18 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerRequest:
+    """What one call wants of a server."""
+
+    tool: ServerTool
+    arguments: Mapping[str, Any]
+    # As `time.monotonic` counts.
+    deadline: float | None = None
+    # Those that must hold around the server: a call may insist on more than its config does.
+    walls: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ServerAnswer:
     """What a server gave for one call, without its secrets. `content` are blocks as in MCP."""
 
@@ -181,22 +193,8 @@ class Servers(Protocol):
     async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
         """What the server offers now. Raises ToolError where it cannot be reached."""
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        waiter: Waiter,
-        deadline: float | None,
-        walls: Sequence[str] = (),
-    ) -> ServerAnswer:
-        """`walls` are those that must hold around the server.
-
-        Raises ToolError: UNTRUSTED where the tool is no longer what was accepted, TIMEOUT.
-        """
-
-    def permissions(self, spec: ServerSpec) -> Permissions:
-        """What its process may touch, with absolute paths."""
+    async def call(self, request: ServerRequest, call: ServerCall, waiter: Waiter) -> ServerAnswer:
+        """Raises ToolError: UNTRUSTED where the tool is no longer what was accepted, TIMEOUT."""
 
     def state(self, name: str) -> ServerState: ...
 
@@ -210,19 +208,8 @@ class NoServers:
     async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
         raise _none(spec)
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        waiter: Waiter,
-        deadline: float | None,
-        walls: Sequence[str] = (),
-    ) -> ServerAnswer:
-        raise _none(tool.server)
-
-    def permissions(self, spec: ServerSpec) -> Permissions:
-        return Permissions()
+    async def call(self, request: ServerRequest, call: ServerCall, waiter: Waiter) -> ServerAnswer:
+        raise _none(request.tool.server)
 
     def state(self, name: str) -> ServerState:
         return ServerState(name, "idle")

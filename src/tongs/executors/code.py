@@ -143,7 +143,7 @@ def _interpreter(language: str, world: World) -> str:
 
 def _result(completed: Completed, tool: Tool) -> ToolResult:
     """The structure of seed 002, also where the code failed; the text has both streams."""
-    error = failure(completed, tool, tool.name)
+    error = failure(completed, tool.name)
     if error is not None and error.code is ErrorCode.TIMEOUT:
         error.details["hint"] = "give `timeout` more seconds"
     code = completed.exit_code

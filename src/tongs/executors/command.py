@@ -84,7 +84,7 @@ def _result(completed: Completed, tool: Tool) -> ToolResult:
     output = decoded(completed.stdout)
     error = None
     if completed.exit_code not in plan.exit_codes_ok:
-        error = failure(completed, tool, tool.name) or ToolError(
+        error = failure(completed, tool.name) or ToolError(
             ErrorCode.EXECUTION_ERROR,
             f"{tool.name} ended with exit code {completed.exit_code}, which its manifest does not"
             " count as success",

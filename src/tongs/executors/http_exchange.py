@@ -11,7 +11,7 @@ import httpcore2
 import httpx2
 
 from tongs.core import hosts
-from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Context
 from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass
@@ -99,26 +99,18 @@ class Exchange:
 
     def _check_permission(self, address: Address) -> None:
         """The list of hosts holds for every place a redirect leads to, too."""
-        context = self._context
-        allowed = context.permissions.network
+        allowed = self._context.permissions.network
         if allowed is True:
             return
         entries = read_hosts("permissions.network", allowed or (), hosts.parse)
         if hosts.allowed(entries, address.host, address.port):
             return
-        tool, place, caller = context.tool, context.world.place, context.call.caller
-        lack = Permissions(network=(address.entry,))
-        by_caller = caller.ceiling is not None and not lack.within(caller.ceiling)
-        if by_caller:
-            where, line = f"the definition of {caller.name}", grants.line_of(lack, tool, place)
-        else:
-            where, (line,) = grants.where(tool, place), grants.lines(tool, place, lack, {})
-        raise ToolError(
+        raise grants.refused(
             ErrorCode.PERMISSION_DENIED,
-            f"{tool.name} may not reach {address.entry}",
-            details={"allowed": list(allowed or ())},
-            blocked_by=BlockedBy.CEILING if by_caller else BlockedBy.PERMISSION,
-            hint=f"to grant it, write in {where}: {line}",
+            f"may not reach {address.entry}",
+            Permissions(network=(address.entry,)),
+            allowed or (),
+            self._context,
         )
 
     def _attempted(self, request: Request) -> tuple[int, str, httpx2.Headers, bytes]:

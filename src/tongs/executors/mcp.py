@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from tongs.core.annotations import Any
 from tongs.core.approval import ELICITATION, ApprovalRequest
 from tongs.core.digest import digest_of
-from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Context, Executor, Progressed, World
-from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.result import ToolResult
-from tongs.core.servers import ServerAnswer, ServerForm, ServerSpec, ServerTool
+from tongs.core.servers import ServerAnswer, ServerForm, ServerRequest, ServerSpec, ServerTool
 from tongs.core.tool import Tool
 from tongs.output import visible
 
@@ -44,12 +43,10 @@ class McpExecutor:
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         plan: ServerTool = context.tool.plan
-        _must_cover(plan.server, context)
+        walls = () if plan.server.remote else context.session.enforced
+        request = ServerRequest(plan, arguments, context.deadline, walls)
         try:
-            answer = await context.servers.call(
-                *(plan, arguments, _Asked(context), context.waiter, context.deadline),
-                walls=() if plan.server.remote else context.session.enforced,
-            )
+            answer = await context.servers.call(request, _Asked(context), context.waiter)
         except ToolError as error:
             if error.code is not ErrorCode.EXECUTION_ERROR:
                 raise
@@ -152,25 +149,6 @@ def _fits(filled: Mapping[str, Any], form: ServerForm) -> bool:
 def _told(server: ServerSpec) -> str:
     where = server.address or " ".join(server.command)
     return f"{server.name} ({visible(where)})"
-
-
-def _must_cover(server: ServerSpec, context: Context) -> None:
-    """A server does for a caller all that it may itself, so the caller must be allowed that."""
-    needed = context.servers.permissions(server)
-    lack = needed.beyond(context.permissions)
-    if needed.within(context.permissions) or lack == Permissions():
-        return
-    caller = context.call.caller.name
-    from tongs.policy.grants import line_of  # noqa: PLC0415 - only for the message
-
-    raise ToolError(
-        ErrorCode.DENIED,
-        f"{context.tool.name} was not run: the server {server.name} may do what {caller} may not",
-        details={"missing": lack.to_wire()},
-        blocked_by=BlockedBy.CEILING,
-        hint=f"to grant it, write in the definition of {caller}:"
-        f" {line_of(lack, context.tool, context.world.place)}",
-    )
 
 
 def _result(answer: ServerAnswer, plan: ServerTool, context: Context) -> ToolResult:

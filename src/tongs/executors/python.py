@@ -176,7 +176,7 @@ def _error(kind: str, text: str, completed: Completed, tool: Tool) -> ToolError 
     if kind == "error" and completed.exit_code == 1:
         return _told(json.loads(text), completed, tool)
     plan: PythonPlan = tool.plan
-    return failure(completed, tool, tool.name) or ToolError(
+    return failure(completed, tool.name) or ToolError(
         ErrorCode.EXECUTION_ERROR,
         f"{tool.name} ended without an answer: {plan.module}.{plan.function} did not return",
         details={"exitCode": completed.exit_code, "stderr": last_words(completed)},

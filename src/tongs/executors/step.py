@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from tongs.core.annotations import Any
-from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import UNKNOWN_PART, Command, CommandLine, Completed, Context, World
 from tongs.core.permissions import Permissions, covered
 from tongs.core.record import dataclass, field
@@ -86,7 +86,7 @@ class StepExecutor:
         plan: Plan = context.tool.plan
         step = plan.steps[0]
         completed = await self.run_step(step, plan.values(arguments), context)
-        return result_of(completed, context.tool, step)
+        return result_of(completed, context.tool)
 
     def preview_step(self, step: Step, values: Values, world: World) -> str:
         with refused_values_named(step):
@@ -156,11 +156,11 @@ class refused_values_named:  # noqa: N801 - reads as a statement: with refused_v
             ) from None
 
 
-def result_of(completed: Completed, tool: Tool, step: Step) -> ToolResult:
+def result_of(completed: Completed, tool: Tool) -> ToolResult:
     """stdout is the result; stderr and how the process ended go beside it."""
     metadata = {"exitCode": completed.exit_code, **ending(completed)}
     output = decoded(completed.stdout)
-    error = failure(completed, tool, f"{tool.name}")
+    error = failure(completed, tool.name)
     return ToolResult(
         output=output,
         value=_structured(tool, output),
@@ -170,7 +170,7 @@ def result_of(completed: Completed, tool: Tool, step: Step) -> ToolResult:
     )
 
 
-def failure(completed: Completed, tool: Tool, subject: str) -> ToolError | None:
+def failure(completed: Completed, subject: str) -> ToolError | None:
     """What a failed process means, in words; None if it succeeded."""
     tail = last_words(completed)
     details: dict[str, Any] = {"exitCode": completed.exit_code, "stderr": tail}
@@ -284,24 +284,17 @@ def _directory(plan: Plan, step: Step, values: Values, context: Context) -> str:
 
 def _keep_inside(directory: str, context: Context) -> None:
     """Links are followed first, then it must be granted, whoever chose it."""
-    tool, place, caller = context.tool, context.world.place, context.call.caller
     real = os.path.realpath(directory)
     if covered(real, map(os.path.realpath, context.permissions.readable)):
         return
-    from tongs.policy import grants  # noqa: PLC0415 - only for the message
+    from tongs.policy.grants import refused  # noqa: PLC0415 - only for the message
 
-    lack = Permissions(read=(real,))
-    by_caller = caller.ceiling is not None and not lack.within(caller.ceiling)
-    if by_caller:
-        where, line = f"the definition of {caller.name}", grants.line_of(lack, tool, place)
-    else:
-        where, (line,) = grants.where(tool, place), grants.lines(tool, place, lack, {})
-    raise ToolError(
+    raise refused(
         ErrorCode.INVALID_PATH,
-        f"{tool.name} may not work in {visible(directory)}",
-        details={"allowed": list(context.permissions.readable)},
-        blocked_by=BlockedBy.CEILING if by_caller else BlockedBy.PERMISSION,
-        hint=f"to grant it, write in {where}: {line}",
+        f"may not work in {visible(directory)}",
+        Permissions(read=(real,)),
+        context.permissions.readable,
+        context,
     )
 
 

@@ -73,7 +73,7 @@ class StepsExecutor:
         if not plan.several:
             step = plan.steps[0]
             completed, inner = await self._run(step, plan.values(arguments), context)
-            return inner or result_of(completed, context.tool, step)
+            return inner or result_of(completed, context.tool)
         return await self._sequence(plan, arguments, context)
 
     async def _sequence(
@@ -215,7 +215,7 @@ def _error(
     step: Step, completed: Completed, inner: ToolResult | None, tool: Tool
 ) -> ToolError | None:
     if inner is None:
-        error = failure(completed, tool, f"step {step.name} of {tool.name}")
+        error = failure(completed, f"step {step.name} of {tool.name}")
     elif inner.error is None:
         error = None
     else:

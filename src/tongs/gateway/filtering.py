@@ -52,9 +52,8 @@ class Filter:
     def __init__(self) -> None:
         self.problems: list[str] = []
         self.room = Room()
-        # Messages that were not read, and what was wrong with the last of them.
+        # Messages that were not read.
         self.refused = 0
-        self.complaint = ""
         self._waiting: dict[int | str, str] = {}
         self._questions: set[int | str] = set()
         self._junk = 0.0
@@ -143,7 +142,6 @@ class Filter:
     def _refused(self, refused: Refused, size: int) -> dict[str, Any] | None:
         """Where somebody waits for it, they are told instead of waiting on."""
         self.refused += 1
-        self.complaint = refused.reason
         if refused.id is not None and refused.id in self._waiting:
             self.forget(refused.id)
             return _failure(refused.id, f"its answer was not read: {refused.reason}")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
-from tongs.core.annotations import Any, TypeVar
+from tongs.core.annotations import TypeVar
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.servers import (
     Listing,
     ServerAnswer,
     ServerCall,
+    ServerRequest,
     ServerSpec,
     ServerState,
     ServerTool,
@@ -67,18 +68,14 @@ class Hosted:
     async def listed(self) -> Listing:
         return await self._used_by(lambda connection: connection.listing())
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        walls: Sequence[str],
-    ) -> ServerAnswer:
+    async def call(self, request: ServerRequest, call: ServerCall) -> ServerAnswer:
+        tool = request.tool
+
         async def carried_out(connection: Connection) -> ServerAnswer:
-            _must_stand(self.spec, walls, connection)
+            _must_stand(self.spec, request.walls, connection)
             await _must_be_accepted(tool, connection)
             try:
-                return await connection.call(tool.name, arguments, call)
+                return await connection.call(tool.name, request.arguments, call)
             except asyncio.CancelledError:
                 # Whoever called gave up. One that does not react to anything is of no use.
                 self._look_after(connection)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import _thread  # as in `exchange`
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 
 from tongs.core.annotations import TYPE_CHECKING, Any, Protocol
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Policy, Sandbox, Waiter
-from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.servers import (
     Listing,
     ServerAnswer,
     ServerCall,
+    ServerRequest,
     ServerSpec,
     ServerState,
-    ServerTool,
 )
 from tongs.gateway.exchange import Exchange, closed, cut_short
 
@@ -97,28 +96,18 @@ class Gateway:
         except TimeoutError:
             raise cut_short(spec.name, seconds) from None
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        waiter: Waiter,
-        deadline: float | None,
-        walls: Sequence[str] = (),
-    ) -> ServerAnswer:
+    async def call(self, request: ServerRequest, call: ServerCall, waiter: Waiter) -> ServerAnswer:
+        server = request.tool.server
         begun = time.monotonic()
         exchange = Exchange(self._submit)
 
         async def work(box: ServerCall) -> ServerAnswer:
-            return await self._of(tool.server).call(tool, arguments, box, walls)
+            return await self._of(server).call(request, box)
 
         try:
-            return await exchange.run(work, waiter, deadline, call)
+            return await exchange.run(work, waiter, request.deadline, call)
         except TimeoutError:
-            raise cut_short(tool.server.name, round(time.monotonic() - begun, 1)) from None
-
-    def permissions(self, spec: ServerSpec) -> Permissions:
-        return self._surroundings.policy(spec).permissions
+            raise cut_short(server.name, round(time.monotonic() - begun, 1)) from None
 
     def state(self, name: str) -> ServerState:
         with self._lock:

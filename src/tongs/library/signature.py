@@ -73,7 +73,7 @@ def read(function: Callable[..., Any], name: str) -> Signature:
             if each.default is each.empty:
                 schema["required"].append(each.name)
         schema["additionalProperties"] = further
-        output = _output(hints.get("return"), reader)
+        output = _output(hints.get("return"))
     except Unreadable as error:
         raise refused(name, error) from None
     if reader.definitions:
@@ -88,7 +88,7 @@ def _part(parameter: Any, hint: Any, told: str) -> Part:
     return Part(parameter.name, hint, default, told)
 
 
-def _output(hint: Any, reader: Reader) -> dict[str, Any] | None:
+def _output(hint: Any) -> dict[str, Any] | None:
     """What a function promises to return, where it says more than that it is data."""
     import typing
 

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tongs.core import network
 from tongs.core.annotations import Any
-from tongs.core.execution import Place
+from tongs.core.call import Caller
+from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.execution import Context, Place
 from tongs.core.permissions import Permissions, covered
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool
@@ -81,6 +83,29 @@ def lines(
 def line_of(added: Permissions, tool: Tool, place: Place) -> str:
     """The bare block, for a definition that is not at hand."""
     return f"permissions: {_flow(block(added, tool, place))}"
+
+
+def how_to_grant(lack: Permissions, caller: Caller, tool: Tool, place: Place) -> str:
+    """The line for the tool, or for the one that calls it, and the place for that line."""
+    if caller.lacks(lack):
+        there, line = f"the definition of {caller.name}", line_of(lack, tool, place)
+    else:
+        there, (line,) = where(tool, place), lines(tool, place, lack, {})
+    return f"to grant it, write in {there}: {line}"
+
+
+def refused(
+    code: ErrorCode, message: str, lack: Permissions, allowed: Iterable[str], context: Context
+) -> ToolError:
+    """What a call may not do, and how to grant it."""
+    tool, caller = context.tool, context.call.caller
+    return ToolError(
+        code,
+        f"{tool.name} {message}",
+        details={"allowed": list(allowed)},
+        blocked_by=BlockedBy.CEILING if caller.lacks(lack) else BlockedBy.PERMISSION,
+        hint=how_to_grant(lack, caller, tool, context.world.place),
+    )
 
 
 def private_hosts_line(hosts: Iterable[str]) -> str:

@@ -30,21 +30,12 @@ class Reach:
         self._place = place
 
     def check_name(self, host: str) -> None:
-        problem = hosts.name_problem(host)
-        if problem and not hosts.granted(self._grants, host):
+        if problem := hosts.private_name(self._grants, host):
             raise self._refused(host, problem)
 
     def check_addresses(self, host: str, addresses: Iterable[str]) -> None:
-        """All of them, since the next answer of the same server may hold another mixture."""
-        for address in addresses:
-            if hosts.granted(self._grants, host, address):
-                continue
-            problem = hosts.address_problem(address)
-            if not problem and _is_own(address):
-                problem = "this machine itself"
-            if problem:
-                said = problem if address == host else f"{address}, {problem}"
-                raise self._refused(host, said)
+        if problem := hosts.private_address(self._grants, host, addresses, _is_own):
+            raise self._refused(host, problem)
 
     def _refused(self, host: str, problem: str) -> ToolError:
         return ToolError(

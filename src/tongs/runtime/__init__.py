@@ -33,7 +33,8 @@ from tongs.runtime.recording import audit_log
 from tongs.runtime.ruling import rules_of
 from tongs.runtime.session_jobs import SessionJobs
 from tongs.runtime.settings_files import SettingsFiles
-from tongs.runtime.shapes import Shapes
+from tongs.runtime.shape_readers import Shapes
+from tongs.runtime.tool_folders import ToolFolders
 from tongs.runtime.wiring import Wiring, default_shell, platform
 from tongs.store.cache import DefinitionCache, code_stamp
 from tongs.store.log import Log
@@ -112,12 +113,9 @@ class Runtime:
         settings = files.load()
         cache, shapes = _readers(places, files, default_shell(settings, host), use_cache=use_cache)
         served = Served(settings, places, files)
-        catalogue = Catalogue(
-            *(places, trust, cache, shapes, Builtins(settings)),
-            custom_tools=settings.custom_tools,
-            loaded=[os.fspath(item) for item in load_tools],
-            served=served,
-        )
+        custom, loaded = settings.custom_tools, [os.fspath(item) for item in load_tools]
+        folders = ToolFolders(places, trust, cache, shapes, custom, loaded)
+        catalogue = Catalogue(folders, trust, Builtins(settings), served, custom.prefix)
         registry = registry_of(catalogue, tools)
         audit = audit_log(places, settings, log)
         asking = Approving(places, settings, host, Documents(cache).data)
@@ -127,11 +125,11 @@ class Runtime:
         selected, stands = _selected(settings, auto_approve, auto_deny), wiring.stands(sandbox)
         engine = default_rules(*selected, asking.rules, later=own, stands=stands)
         wiring.ask(shapes, cache, sandbox, catalogue.trust_of)
-        offering = offering_of(registry, catalogue, settings.custom_tools.prefix)
+        offering = offering_of(registry, catalogue, custom.prefix)
         parts = replace(
             asking.added_to(wiring.parts(engine.decide, sandbox, audit)),
             confirm=catalogue.confirm,
-            held=catalogue.beside,
+            held=catalogue.folders.beside,
             search=lambda *asked: offering().search(*asked),
             jobs=SessionJobs(threads=not single_thread),
         )

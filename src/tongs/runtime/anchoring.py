@@ -16,6 +16,7 @@ from tongs.config.environment import host_environment
 from tongs.config.settings import AuditSettings
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.moments import utc
 from tongs.sandbox.errand import Errand
 from tongs.store.files import write_whole
 
@@ -71,7 +72,7 @@ def send(runtime: Runtime, anchor: Anchor) -> None:
             "the anchor was not sent: the config names no place for it",
             hint="audit: {anchor: {command: [...]}} in your config.yml",
         )
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    now = utc()
     data = json.dumps({**anchor.to_wire(), "time": now}).encode() + b"\n"
     troubles = []
     if settings.command:

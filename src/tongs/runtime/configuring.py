@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from tongs.config.environment import host_environment
 from tongs.config.places import Places, find_places
@@ -19,7 +19,7 @@ from tongs.runtime.definitions import refusals_said, refuse_inside_a_call
 from tongs.runtime.folders import working_directory
 from tongs.runtime.settings_files import SettingsFiles
 from tongs.schema.document import MAX_BYTES, Document, parse_config
-from tongs.store.files import private_folder, read_whole, write_whole
+from tongs.store.files import locked, read_whole, write_whole
 from tongs.store.trust import TrustStore
 
 
@@ -80,8 +80,7 @@ class Configuring:
             raise ToolError(ErrorCode.INVALID_ARGUMENTS, f"{path[-1]} was not set: it is no text")
         file = os.path.realpath(self.file(scope))
         with self._changing():
-            before = self._text(file)
-            document = parse_config(before, file) if before else Document({}, [1], file)
+            before, document = self._read(file)
             value, after = _changed(document, before.decode("utf-8-sig"), path, written)
             if after.encode() != before:
                 self._write(file, after.encode(), scope)
@@ -92,8 +91,7 @@ class Configuring:
         refuse_inside_a_call("change settings")
         file = os.path.realpath(self.file(scope))
         with self._changing():
-            before = self._text(file)
-            document = parse_config(before, file) if before else Document({}, [1], file)
+            before, document = self._read(file)
             after = _with_all(document, before.decode("utf-8-sig"), values)
             if after.encode() != before:
                 self._write(file, after.encode(), scope)
@@ -102,8 +100,7 @@ class Configuring:
     def check(self, values: Sequence[tuple[tuple[str, ...], Any]], scope: Scope) -> None:
         """As `put`, but nothing is written."""
         file = os.path.realpath(self.file(scope))
-        before = self._text(file)
-        document = parse_config(before, file) if before else Document({}, [1], file)
+        before, document = self._read(file)
         _with_all(document, before.decode("utf-8-sig"), values)
 
     def remove(self, path: tuple[str, ...], scope: Scope) -> str:
@@ -151,6 +148,11 @@ class Configuring:
                 ErrorCode.PERMISSION_DENIED, f"{file} cannot be read: {error.strerror}"
             ) from None
 
+    def _read(self, file: str) -> tuple[bytes, Document]:
+        """What stands in a file that is to be changed; nothing, where there is none yet."""
+        before = self._text(file)
+        return before, parse_config(before, file) if before else Document({}, [1], file)
+
     def _write(self, file: str, data: bytes, scope: Scope) -> None:
         from tongs.audit.readable import keep_out_of_history  # noqa: PLC0415 - only here
 
@@ -164,16 +166,10 @@ class Configuring:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Two who change settings at the same time must not lose each other's change."""
-        import fcntl  # noqa: PLC0415 - only writers need it
-
-        with refusals_said("the settings were not changed"):
-            lock = os.path.join(private_folder(self.places.state), "config.lock")
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with ExitStack() as held:
+            with refusals_said("the settings were not changed"):
+                held.enter_context(locked(os.path.join(self.places.state, "config.lock")))
             yield
-        finally:
-            os.close(descriptor)
 
 
 def _changed(document: Document, text: str, path: tuple[str, ...], written: str) -> tuple[Any, str]:
@@ -182,7 +178,6 @@ def _changed(document: Document, text: str, path: tuple[str, ...], written: str)
         CannotEdit,
         edited,
         flow,
-        key_of,
         with_value,
     )
 
@@ -195,15 +190,10 @@ def _changed(document: Document, text: str, path: tuple[str, ...], written: str)
                 continue
             after = edited(text, path, value)
             if parse_config(after.encode(), document.source).data != wanted:
-                raise CannotEdit("the file is written in an unusual way")
+                raise CannotEdit
         except (CannotEdit, DefinitionInvalid) as trouble:
-            line = getattr(trouble, "line", 0) or document.line_of(path)
-            reason = getattr(trouble, "reason", "the file is written in an unusual way")
-            raise ToolError(
-                ErrorCode.INVALID_ARGUMENTS,
-                f"{document.source}:{line}: {key_of(path)} was not set: {reason}",
-                hint=f"write it yourself: `{path[-1]}: {flow(value)}`",
-            ) from None
+            hint = f"write it yourself: `{path[-1]}: {flow(value)}`"
+            raise _refused(document, path, "set", trouble, hint) from None
         return value, after
     raise DefinitionInvalid(problems)
 
@@ -213,7 +203,6 @@ def _with_all(document: Document, text: str, values: Sequence[tuple[tuple[str, .
     from tongs.authoring.config_edit import (  # noqa: PLC0415 - only here
         CannotEdit,
         edited,
-        key_of,
         with_value,
     )
 
@@ -226,21 +215,15 @@ def _with_all(document: Document, text: str, values: Sequence[tuple[tuple[str, .
         if problems := _problems(wanted, document.source):
             raise DefinitionInvalid(problems)
         if parse_config(text.encode(), document.source).data != wanted:
-            raise CannotEdit("the file is written in an unusual way")
+            raise CannotEdit
     except CannotEdit as trouble:
-        line = trouble.line or document.line_of(path)
-        raise ToolError(
-            ErrorCode.INVALID_ARGUMENTS,
-            f"{document.source}:{line}: {key_of(path)} was not set: {trouble.reason}",
-            hint="write it there yourself",
-        ) from None
+        raise _refused(document, path, "set", trouble, "write it there yourself") from None
     return text
 
 
 def _without(document: Document, text: str, path: tuple[str, ...]) -> str:
     from tongs.authoring.config_edit import (  # noqa: PLC0415 - only here
         CannotEdit,
-        key_of,
         removed,
         without,
     )
@@ -250,16 +233,25 @@ def _without(document: Document, text: str, path: tuple[str, ...]) -> str:
         # What nothing is left of but comments, or not even those, says nothing.
         left = parse_config(after.encode(), document.source).data if after.strip() else {}
         if left != wanted:
-            raise CannotEdit("the file is written in an unusual way")
+            raise CannotEdit
     except (CannotEdit, DefinitionInvalid) as trouble:
-        line = getattr(trouble, "line", 0) or document.line_of(path)
-        reason = getattr(trouble, "reason", "the file is written in an unusual way")
-        raise ToolError(
-            ErrorCode.INVALID_ARGUMENTS,
-            f"{document.source}:{line}: {key_of(path)} was not removed: {reason}",
-            hint="take it out yourself",
-        ) from None
+        raise _refused(document, path, "removed", trouble, "take it out yourself") from None
     return after if after.strip() else "# nothing is set here\n"
+
+
+def _refused(
+    document: Document, path: tuple[str, ...], done: str, trouble: Exception, hint: str
+) -> ToolError:
+    """One key that cannot be edited here. A file that is no config afterwards is unusual, too."""
+    from tongs.authoring.config_edit import CannotEdit, key_of  # noqa: PLC0415 - only here
+
+    why = trouble if isinstance(trouble, CannotEdit) else CannotEdit()
+    line = why.line or document.line_of(path)
+    return ToolError(
+        ErrorCode.INVALID_ARGUMENTS,
+        f"{document.source}:{line}: {key_of(path)} was not {done}: {why.reason}",
+        hint=hint,
+    )
 
 
 def _problems(wanted: Any, source: str) -> list[Problem]:

@@ -216,7 +216,7 @@ def _checked(
     if errors:
         raise DefinitionInvalid([p for p in moved if p.severity is Severity.ERROR])
     origin = Origin(Scope.LOCAL, format=MANIFEST, project=runtime.places.root)
-    return runtime.definitions.catalogue.load(staged, origin), tuple(moved)
+    return runtime.definitions.catalogue.folders.load(staged, origin), tuple(moved)
 
 
 def _publish(runtime: Runtime, staged: str, final: str, creator: str, *, changed: bool) -> None:

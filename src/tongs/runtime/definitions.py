@@ -135,7 +135,7 @@ class Definitions:
         refuse_inside_a_call("add a tool")
         path = os.path.join(self.places.folder_for_writing(scope), f"{name}.yaml")
         data = text.encode("utf-8")
-        tool = self.catalogue.load(path, Origin(scope=scope, format="yaml"), data)
+        tool = self.catalogue.folders.load(path, Origin(scope=scope, format="yaml"), data)
         self._refuse_to_replace(name, path, scope, force=force)
         self.audit.created(name, "user", tool.permissions)
         with refusals_said(f"{path} was not written"):

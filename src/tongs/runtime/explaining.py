@@ -258,7 +258,7 @@ class _Explaining:
             roots = found_roots(permissions, host, self._tool.programs)
         except ToolError:
             return []  # said elsewhere: the tool cannot be run with these
-        held = Held(roots, self._place.root, self._tool.programs, self._catalogue.beside())
+        held = Held(roots, self._place.root, self._tool.programs, self._catalogue.folders.beside())
         found = held.protected(system_of(host), host)
         return [path for path, identity in found if identity is not None]
 

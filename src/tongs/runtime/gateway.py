@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import _thread  # the public module is one that a command line never needs
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from tongs.config.environment import base_environment
 from tongs.config.settings import Settings
-from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.execution import Place, Policy, Sandbox, Waiter
-from tongs.core.permissions import Permissions, absolute
+from tongs.core.permissions import absolute
 from tongs.core.record import replace
 from tongs.core.servers import (
     Listing,
     ServerAnswer,
     ServerCall,
+    ServerRequest,
     Servers,
     ServerSpec,
     ServerState,
-    ServerTool,
 )
-from tongs.policy.permissions import too_broad
 from tongs.runtime.secrets import Secrets
 
 if TYPE_CHECKING:
     from tongs.gateway.servers import Values
 
-
-# Servers whose permissions are kept in memory.
-_MOST_KNOWN = 64
 # In a query shorter ones are mostly words, which would be taken out of every answer.
 _SHORTEST_SECRET = 8
 
@@ -55,10 +51,12 @@ class ServerWorld:
         return self._settings.private_hosts
 
     def policy(self, spec: ServerSpec) -> Policy:
+        from tongs.runtime.servers import walls_of  # noqa: PLC0415 - where one is started
+
         project = spec.project or self.place.root
         limits = self._settings.limits_for(spec.name, spec.limits)
         return Policy(
-            permissions=self._permissions(spec, project),
+            permissions=walls_of(spec, self.place),
             # Time is a matter of each call, not of a process that answers many.
             limits=replace(limits, cpu=None),
             project=project,
@@ -86,11 +84,6 @@ class ServerWorld:
 
         return LoopWaiter()
 
-    def _permissions(self, spec: ServerSpec, project: str) -> Permissions:
-        if spec.permissions is None and not spec.remote and too_broad(project, self.place):
-            return Permissions()
-        return spec.wanted.resolved(project, self.place.home)
-
     def _start(self, project: str) -> str:
         return self.place.start if project == self.place.root else project
 
@@ -111,35 +104,14 @@ class LazyServers:
 
     def __init__(self, around: Callable[[], ServerWorld]) -> None:
         self._around = around
-        self._world: ServerWorld | None = None
         self._made: Servers | None = None
         self._lock = _thread.allocate_lock()
-        # By identity, holding the spec so that the identity cannot be given to another one.
-        self._permissions: dict[int, tuple[ServerSpec, Permissions]] = {}
 
     async def listed(self, spec: ServerSpec, waiter: Waiter) -> Listing:
         return await self._gateway().listed(spec, waiter)
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        waiter: Waiter,
-        deadline: float | None,
-        walls: Sequence[str] = (),
-    ) -> ServerAnswer:
-        return await self._gateway().call(tool, arguments, call, waiter, deadline, walls)
-
-    def permissions(self, spec: ServerSpec) -> Permissions:
-        # Asked for every call, and always the same: settings do not change.
-        known = self._permissions.get(id(spec))
-        if known is None:
-            if len(self._permissions) >= _MOST_KNOWN:
-                self._permissions.clear()
-            known = (spec, self._surroundings().policy(spec).permissions)
-            self._permissions[id(spec)] = known
-        return known[1]
+    async def call(self, request: ServerRequest, call: ServerCall, waiter: Waiter) -> ServerAnswer:
+        return await self._gateway().call(request, call, waiter)
 
     def state(self, name: str) -> ServerState:
         return ServerState(name, "idle") if self._made is None else self._made.state(name)
@@ -148,16 +120,11 @@ class LazyServers:
         if self._made is not None:
             self._made.close()
 
-    def _surroundings(self) -> ServerWorld:
-        if self._world is None:
-            self._world = self._around()
-        return self._world
-
     def _gateway(self) -> Servers:
         # Calls of several threads may be the first together, and a second one would not be closed.
         with self._lock:
             if self._made is None:
                 from tongs.gateway.servers import Gateway  # noqa: PLC0415 - servers only
 
-                self._made = Gateway(self._surroundings())
+                self._made = Gateway(self._around())
             return self._made

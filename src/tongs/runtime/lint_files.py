@@ -99,7 +99,7 @@ class Linter:
                 return Found(entry, self._executable(entry, project))
             if entry.format == PYTHON:
                 return Found(entry, self._python(entry, project))
-            data = self._catalogue.read(entry.path) if data is None else data
+            data = self._catalogue.folders.read(entry.path) if data is None else data
             document = parse(data, entry.path)
         except ToolError as error:
             fix = RULES["unreadable"].fix
@@ -134,7 +134,7 @@ class Linter:
         return Found(_renamed(entry, name), problems, document, base=base)
 
     def _executable(self, entry: Entry, project: str) -> list[Problem]:
-        describer = self._catalogue.describer()
+        describer = self._catalogue.folders.describer()
         data = describer.read(entry.path)
         problems = [no_interpreter_line(entry.path)] if is_plain_text(entry.path) else []
         origin = replace(self._origin(entry, project), digest=digest_of(data))
@@ -152,8 +152,8 @@ class Linter:
 
     def _python(self, entry: Entry, project: str) -> list[Problem]:
         """It is imported once it is trusted; its tools are told as those of an executable are."""
-        data = self._catalogue.read(entry.path)
-        files = self._catalogue.python_files()
+        data = self._catalogue.folders.read(entry.path)
+        files = self._catalogue.folders.python_files()
         origin = replace(self._origin(entry, project), digest=digest_of(data))
         if not files.trust(origin).holds:
             return [not_asked(entry.path)]

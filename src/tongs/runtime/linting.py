@@ -74,7 +74,7 @@ def linter_of(runtime: Runtime) -> Linter:
 def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
     """Every definition that a call at this place could find, and every config file."""
     linter = linter_of(runtime)
-    found = [linter.look(entry) for entry in runtime.definitions.catalogue.files()]
+    found = [linter.look(entry) for entry in runtime.definitions.catalogue.folders.files()]
     for item in found:
         item.problems += _place(item.entry)
     found += _unlisted(runtime, scope)
@@ -103,7 +103,7 @@ def lint_configs(places: Places, scope: Scope, why: DefinitionInvalid) -> Report
 def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
     """These files, and the definitions lying in these folders; ToolError if one is not there."""
     linter = linter_of(runtime)
-    entries = runtime.definitions.catalogue.files()
+    entries = runtime.definitions.catalogue.folders.files()
     known = frozenset(entry.name for entry in entries)
     by_path = {os.path.realpath(entry.path): entry for entry in entries}
     servers = server_names(runtime)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from tongs.core.annotations import TYPE_CHECKING, Any
+from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Waiter
-from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.servers import (
     Listing,
     ServerAnswer,
     ServerCall,
+    ServerRequest,
     Servers,
     ServerSpec,
     ServerState,
@@ -62,18 +61,11 @@ class PinnedServers:
             self._pins().seen(spec, listing.tools, title=listing.name, version=listing.version)
         return listing
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        waiter: Waiter,
-        deadline: float | None,
-        walls: Sequence[str] = (),
-    ) -> ServerAnswer:
+    async def call(self, request: ServerRequest, call: ServerCall, waiter: Waiter) -> ServerAnswer:
+        tool = request.tool
         accepted = tool if tool.digest else await self._first_use(tool, waiter)
         try:
-            return await self._servers.call(accepted, arguments, call, waiter, deadline, walls)
+            return await self._servers.call(replace(request, tool=accepted), call, waiter)
         except ToolError as error:
             if error.code is ErrorCode.UNTRUSTED:
                 # A listing tells from now on that it waits for a person.
@@ -113,9 +105,6 @@ class PinnedServers:
         if self._made is None:
             self._made = PinStore(self._state)
         return self._made
-
-    def permissions(self, spec: ServerSpec) -> Permissions:
-        return self._servers.permissions(spec)
 
     def state(self, name: str) -> ServerState:
         return self._servers.state(name)

@@ -16,6 +16,7 @@ from tongs.core.call import CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
 from tongs.core.errors import DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.execution import Place
+from tongs.core.moments import utc
 from tongs.core.permissions import Permissions
 from tongs.core.record import replace
 from tongs.core.tool import Origin, Tool
@@ -108,7 +109,7 @@ class Remembering:
         return ApprovalResponse(approved=True, approver=f"remembered {said}")
 
     def remember(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
-        from tongs.store.remembered import ALWAYS, NEVER, Remembered, moment  # noqa: PLC0415 - rare
+        from tongs.store.remembered import ALWAYS, NEVER, Remembered  # noqa: PLC0415 - rare
 
         wanted = response.remember
         if wanted is None:
@@ -131,7 +132,7 @@ class Remembering:
             definition=request.definition,
             permissions=request.permissions.to_wire(),
             by=response.approver,
-            at=moment(),
+            at=utc(),
             reason=response.reason,
         )
         entries = [first]
@@ -170,9 +171,8 @@ class Remembering:
     ) -> Iterator[tuple[Remembered, bool]]:
         """Each with whether it is sure; an answer has to be."""
         from tongs.policy.command_pattern import Match  # noqa: PLC0415 - only with something to match
-        from tongs.store.remembered import moment  # noqa: PLC0415 - as above
 
-        now, case = moment(), self._case(call, tool)
+        now, case = utc(), self._case(call, tool)
         for entry in (*self._session, *self.store.entries()):
             if entry.decision != decision or entry.is_over(now):
                 continue

@@ -89,7 +89,7 @@ def review_of(runtime: Runtime, name: str) -> Review:
 
 def of_tool(runtime: Runtime, tool: Tool) -> Review:
     creation = runtime.definitions.trust.creation(tool.origin.path)
-    entry = runtime.definitions.catalogue.entry_at(tool.origin.path)
+    entry = runtime.definitions.catalogue.folders.entry_at(tool.origin.path)
     too_much = excesses(tool.permissions, runtime.settings, runtime.places)
     found = linter_of(runtime).look(entry)
     # Somebody may have written to the file past the checks of `create`.

@@ -17,6 +17,7 @@ from tongs.core.record import dataclass, replace
 from tongs.core.scope import Scope
 from tongs.core.servers import SEPARATOR, ServerSpec, ServerTool, ToolTerms
 from tongs.core.tool import Level, Origin, Tool, Trust
+from tongs.policy.permissions import too_broad
 from tongs.registry import SERVED, Entry, not_found
 from tongs.schema.nearest import did_you_mean, nearest
 from tongs.store.pins import Pin, Pinned, PinStore
@@ -36,20 +37,36 @@ def level_of(spec: ServerSpec) -> Level:
     return Level.WRITE if may.write else Level.READ
 
 
-def require_covered(tool: Tool, own: Permissions, caller: Caller, place: Place) -> None:
-    """Refuse a nested call of a server that may do more than the tool that calls it."""
-    assert caller.ceiling is not None, "whoever asks has seen it"
-    lack = own.beyond(caller.ceiling)
+def walls_of(spec: ServerSpec, place: Place) -> Permissions:
+    """What its process may touch, with absolute paths: the same for all of its callers."""
+    project = spec.project or place.root
+    if spec.permissions is None and not spec.remote and too_broad(project, place):
+        return Permissions()
+    return spec.wanted.resolved(project, place.home)
+
+
+def walls_around(tool: Tool, granted: Permissions, caller: Caller, place: Place) -> Permissions:
+    """The walls of a call: those of its server, which do not move for one of its callers.
+
+    It does for each of them all that it may itself, so a call to which less is granted is refused.
+    """
+    walls = walls_of(tool.plan.server, place)
+    lack = walls.beyond(granted)
     if lack == Permissions():
-        return
+        return walls
     from tongs.policy.grants import line_of  # noqa: PLC0415 - only for the message
 
+    who, named = (
+        (f"{caller.name}, which calls it", caller.name)
+        if caller.lacks(lack)
+        else ("the tool", tool.name)
+    )
     raise ToolError(
         ErrorCode.DENIED,
-        f"{tool.name} was not run: its server may do more than {caller.name}, which calls it",
+        f"{tool.name} was not run: its server may do more than {who}",
         details={"missing": lack.to_wire()},
         blocked_by=BlockedBy.CEILING,
-        hint=f"to allow it, add to the permissions of {caller.name}: {line_of(lack, tool, place)}",
+        hint=f"to allow it, add to the permissions of {named}: {line_of(lack, tool, place)}",
     )
 
 

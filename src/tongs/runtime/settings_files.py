@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
+from tongs.config.ownership import unaccepted
 from tongs.config.places import Places
 from tongs.config.settings import Settings, load_settings
 from tongs.core.annotations import TYPE_CHECKING, TypeVar
-from tongs.core.errors import BlockedBy, DefinitionInvalid, ErrorCode, ToolError
+from tongs.core.errors import DefinitionInvalid, ErrorCode, ToolError
 from tongs.core.record import dataclass
 from tongs.core.scope import Scope
 from tongs.runtime.documents import Documents
@@ -100,7 +101,7 @@ class SettingsFiles:
             return UsedConfig(problem=_missing(named, kind, name, what))
         vouched = next((voice for voice in voices if voice.trusted), None)
         if vouched is None:
-            return UsedConfig(problem=_untrusted(what, voices[0].document.source))
+            return UsedConfig(problem=unaccepted(what, voices[0].document.source))
         return UsedConfig(vouched.values, tuple(voice.settings for voice in voices))
 
     def _read(self, reader: Callable[..., T]) -> T:
@@ -127,15 +128,4 @@ def _missing(named: NamedConfigs, kind: str, name: str, what: str) -> ToolError:
         f"{what} does not exist{did_you_mean(name, known)}",
         details={"known": known},
         hint=f"write {kind}/{name}.yml in .tongs or in {named.places.user_folder}",
-    )
-
-
-def _untrusted(what: str, path: str) -> ToolError:
-    from shlex import quote  # noqa: PLC0415 - only for the hint
-
-    return ToolError(
-        ErrorCode.UNTRUSTED,
-        f"{what} came with the project, and nobody has accepted {path} yet",
-        blocked_by=BlockedBy.TRUST,
-        hint=f"read it, then: tongs trust {quote(path)}",
     )

@@ -88,9 +88,10 @@ class Validating:
         from tongs.schema.check_document import check_document  # noqa: PLC0415 - as the formats do
         from tongs.schema.document import parse  # noqa: PLC0415 - as above
 
+        folders = self.runtime.definitions.catalogue.folders
         schema = "manifest" if entry.format == MANIFEST else "tool.yaml"
         try:
-            data = self.runtime.definitions.catalogue.read(entry.path)
+            data = folders.read(entry.path)
             document = parse(data, entry.path)
         except ToolError as error:
             raise Stopped(Step("reads", State.FAIL, error.message)) from None
@@ -100,8 +101,7 @@ class Validating:
         if problems := check_document(document, schema):
             raise Stopped(_problems("schema", problems))
         yield Step("schema", State.OK, f"fits the schema `{schema}`")
-        catalogue = self.runtime.definitions.catalogue
-        tool = self._loaded(lambda: catalogue.load(entry.path, catalogue.origin_of(entry), data))
+        tool = self._loaded(lambda: folders.load(entry.path, folders.origin_of(entry), data))
         yield _defined(tool)
         return tool
 
@@ -110,14 +110,15 @@ class Validating:
         from tongs.formats import executable  # noqa: PLC0415 - executables only
 
         catalogue = self.runtime.definitions.catalogue
-        describer = catalogue.describer()
+        folders = catalogue.folders
+        describer = folders.describer()
         try:
             data = describer.read(entry.path)
         except ToolError as error:
             raise Stopped(Step("reads", State.FAIL, error.message)) from None
         yield Step("reads", State.OK, f"{len(data)} bytes, {first_line(data)}")
         origin = replace(
-            catalogue.origin_of(entry), path=entry.path, digest=digest_of(data), format=EXECUTABLE
+            folders.origin_of(entry), path=entry.path, digest=digest_of(data), format=EXECUTABLE
         )
         if not catalogue.trust_of(origin).holds and not self.may_run(entry.path):
             raise Stopped(_not_run(f"read it, then add --yes, or: tongs trust {entry.path}"))
@@ -135,15 +136,15 @@ class Validating:
         """A Python file is imported to tell its tools, if it may be."""
         catalogue = self.runtime.definitions.catalogue
         try:
-            data = catalogue.read(entry.path)
+            data = catalogue.folders.read(entry.path)
         except ToolError as error:
             raise Stopped(Step("reads", State.FAIL, error.message)) from None
         yield Step("reads", State.OK, f"{len(data)} bytes")
-        origin = catalogue.origin_of(entry)
+        origin = catalogue.folders.origin_of(entry)
         located = replace(origin, path=entry.path, digest=digest_of(data))
         if not catalogue.trust_of(located).holds:
             raise Stopped(_not_run(f"read it, then: tongs trust {entry.path}"))
-        tool = self._loaded(lambda: catalogue.load(entry.path, origin, data))
+        tool = self._loaded(lambda: catalogue.folders.load(entry.path, origin, data))
         yield _defined(tool)
         return tool
 

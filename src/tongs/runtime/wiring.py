@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from types import MappingProxyType
 
 from tongs.config.environment import base_environment, uses_native
 from tongs.config.places import Places
 from tongs.config.settings import Settings
 from tongs.core.annotations import TYPE_CHECKING, Any
-from tongs.core.call import Caller, ToolCall
+from tongs.core.call import ToolCall
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Place, Policy, Sandbox, Waiter, World
 from tongs.core.parts import Allowance, Audit, Decide, Parts
-from tongs.core.permissions import Grants, Limits, Permissions, shorter
+from tongs.core.permissions import Limits, shorter
 from tongs.core.record import replace
 from tongs.core.scope import Scope
 from tongs.core.tool import Origin, Tool, Trust
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from tongs.runtime.describing import Describer
     from tongs.runtime.python_files import PythonFiles
     from tongs.runtime.requirements import Requirements
-    from tongs.runtime.shapes import Shapes
+    from tongs.runtime.shape_readers import Shapes
     from tongs.sandbox.host import Host
     from tongs.store.spool import Spool
 
@@ -52,24 +51,6 @@ _MOST_KEPT = 64
 
 def platform() -> str:
     return _PLATFORMS.get(sys.platform, sys.platform)
-
-
-def authority(places: Places) -> tuple[str, ...]:
-    """What decides what Tongs does, wherever links lead: config, tools, and Tongs' own code."""
-    found = dict.fromkeys((places.user_folder, places.global_folder))
-    for folder in tuple(found):
-        found[os.path.realpath(os.path.join(folder, "config.yml"))] = None
-        for inside in (
-            os.path.join(folder, name) for name in ("tools", "configs", "profiles", "mcp")
-        ):
-            found[os.path.realpath(inside)] = None
-            with suppress(OSError), os.scandir(inside) as entries:
-                linked = [entry.path for entry in entries if entry.is_symlink()]
-                found.update(dict.fromkeys(map(os.path.realpath, linked)))
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found.update(dict.fromkeys(map(os.path.realpath, (package, sys.prefix, sys.base_prefix))))
-    # What every tool can read and none can write needs no word here.
-    return tuple(path for path in found if path not in ("/usr", "/usr/local"))
 
 
 def default_shell(settings: Settings, host: Mapping[str, str]) -> str:
@@ -137,7 +118,8 @@ class Wiring:
         )
 
     def _machine(self) -> Host:
-        from tongs.sandbox.host import Host  # noqa: PLC0415 - listing starts nothing
+        from tongs.runtime.authority import authority  # noqa: PLC0415 - listing starts nothing
+        from tongs.sandbox.host import Host  # noqa: PLC0415 - as above
 
         return Host(
             home=self._places.home,
@@ -280,12 +262,14 @@ class Wiring:
         try:
             checked: dict[str, Any] = self._validated(tool.input_schema, dict(arguments))
         except ToolError as error:
+            from tongs.runtime.right_call import right_call  # noqa: PLC0415 - only for the hint
+
             raise ToolError(
                 error.code,
                 f"{tool.name} was not run: {error.message}",
                 details=error.details,
                 blocked_by=error.blocked_by,
-                hint=_right_call(tool, error.details["violations"]),
+                hint=right_call(tool, error.details["violations"]),
             ) from None
         return checked
 
@@ -325,10 +309,11 @@ class Wiring:
         grants = self._settings.tools.get(name)
         if tool.creator and tool.trust.holds:
             self._below_the_ceiling(tool)
-        if tool.executor == "mcp" and call.caller.ceiling is not None:
-            permissions = self._below_the_caller(call, tool, grants)
-        else:
-            permissions = effective(tool, call, self.place, grants)
+        permissions = effective(tool, call, self.place, grants)
+        if tool.executor == "mcp":
+            from tongs.runtime.servers import walls_around  # noqa: PLC0415 - servers only
+
+            permissions = walls_around(tool, permissions, call.caller, self.place)
         bound = call.caller.bound if tool.bound is None else tool.bound.meet(call.caller.bound)
         return Allowance(
             permissions=permissions,
@@ -342,14 +327,6 @@ class Wiring:
             private_hosts=self._settings.private_hosts,
             bound=bound,
         )
-
-    def _below_the_caller(self, call: ToolCall, tool: Tool, grants: Grants | None) -> Permissions:
-        """A server has one process for all of its callers, so its walls do not move for one."""
-        from tongs.runtime.servers import require_covered  # noqa: PLC0415 - servers only
-
-        alone = effective(tool, replace(call, caller=Caller()), self.place, grants)
-        require_covered(tool, alone, call.caller, self.place)
-        return alone
 
     def _below_the_ceiling(self, tool: Tool) -> None:
         """Again at every call: the ceiling may have come down since the tool was created.
@@ -405,29 +382,6 @@ def _interpreters(settings: Settings, home: str) -> Mapping[str, str]:
         for name, program in settings.interpreters.items()
     }
     return MappingProxyType(found)
-
-
-def _right_call(tool: Tool, violations: Sequence[Mapping[str, Any]]) -> str:
-    """The command with the arguments that were wrong, each with a value that would do."""
-    if tool.is_own:
-        # No command knows it.
-        return f"{tool.name} takes {', '.join(tool.input_schema['properties']) or 'no arguments'}"
-    properties = tool.input_schema["properties"]
-    wrong = dict.fromkeys(violation["path"][0] for violation in violations if violation["path"])
-    examples = [
-        f" --param {name}={_example(properties[name])}" for name in wrong if name in properties
-    ]
-    if not examples:
-        return f"tongs tool get {tool.name} shows its parameters"
-    return f"tongs tool run {tool.name}{''.join(examples)}"
-
-
-def _example(schema: Mapping[str, Any]) -> str:
-    for value in (schema.get("default"), *schema.get("enum", ())):
-        if isinstance(value, str | int | float):
-            return str(value).lower() if isinstance(value, bool) else str(value)
-    kinds = {"integer": "3", "number": "3", "boolean": "true", "array": "'[…]'", "object": "'{…}'"}
-    return kinds.get(str(schema.get("type")), "TEXT")
 
 
 def _on_path(program: str, host: Mapping[str, str]) -> bool:

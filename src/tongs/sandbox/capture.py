@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from io import BytesIO
 
-from tongs.core.execution import (
-    STDERR,
-    STDOUT,
-    Completed,
-    Redacting,
-    RedactingStream,
-    SpoolWriter,
-)
+from tongs.core.annotations import TYPE_CHECKING
+from tongs.core.execution import STDERR, STDOUT, Completed, SpoolWriter
+
+if TYPE_CHECKING:
+    from tongs.core.redacting import Redacting, RedactingStream
 
 
 class Capture:

@@ -3,8 +3,8 @@
 `probe` finds out by doing it once. No setting of an existing group is ever written: groups of ours
 come and go inside one, and what was left by a killed process is removed by the next probe.
 
-The fork server runs this file without the package around it: standard library only, and of that
-only what an interpreter loads cheaply.
+A process that is to enter a group can run this file without the package around it: standard library
+only, and of that only what an interpreter loads cheaply.
 """
 
 from __future__ import annotations

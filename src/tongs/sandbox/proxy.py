@@ -95,24 +95,15 @@ def check_name(configuration: Configuration, host: str, port: int) -> None:
             "permissions.network",
             f"{named} is not in permissions.network",
         )
-    problem = hosts.name_problem(host)
-    if problem and not hosts.granted(configuration.grants, host):
+    if problem := hosts.private_name(configuration.grants, host):
         raise _private(named, problem)
 
 
 def check_addresses(
     configuration: Configuration, host: str, port: int, addresses: Iterable[str]
 ) -> None:
-    """All of them, since the next answer of the same server may hold another mixture."""
-    for address in addresses:
-        if hosts.granted(configuration.grants, host, address):
-            continue
-        problem = hosts.address_problem(address)
-        if not problem and _is_own(address):
-            problem = "this machine itself"
-        if problem:
-            named = f"{hosts.bracketed(host)}:{port}"
-            raise _private(named, f"{address}, {problem}" if address != host else problem)
+    if problem := hosts.private_address(configuration.grants, host, addresses, _is_own):
+        raise _private(f"{hosts.bracketed(host)}:{port}", problem)
 
 
 def _private(named: str, problem: str) -> Refusal:

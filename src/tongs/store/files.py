@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # To look up where a path leads; only Linux says that.
 _BY_PATH = getattr(os, "O_PATH", 0) and os.O_PATH | os.O_CLOEXEC
@@ -43,6 +45,23 @@ def private_folder(path: str) -> str:
         private_folder(above)
         private_folder(path)
     return path
+
+
+@contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Only one at a time, in all processes, so that nobody loses what another has changed.
+
+    The folder of `path` is made, if nobody has yet. Nothing is ever kept in the file itself.
+    """
+    import fcntl  # noqa: PLC0415 - only writers need it
+
+    private_folder(os.path.dirname(path))
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def read_whole(path: str, limit: int) -> bytes | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from tongs.core.moments import utc
 from tongs.store.files import private_folder
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -24,8 +24,7 @@ class Log:
     def write(self, level: str, message: str) -> None:
         if LEVELS.index(level) < self._least:
             return
-        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        line = f"{moment} {level.upper()} [{os.getpid()}] {message}\n"
+        line = f"{utc()} {level.upper()} [{os.getpid()}] {message}\n"
         with suppress(OSError):
             private_folder(os.path.dirname(self.path))
             self._rotate()

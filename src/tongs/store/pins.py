@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from tongs.core.annotations import Any
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.moments import utc
 from tongs.core.record import dataclass, field
 from tongs.core.servers import ServerSpec, definition_digest, definition_of
-from tongs.store.files import private_folder, read_whole, write_whole
+from tongs.store.files import locked, read_whole, write_whole
 
 _LARGEST = 64 * 1024 * 1024
 FIRST_USE, PERSON = "first use", "person"
@@ -65,8 +65,7 @@ class Pinned:
 
 class PinStore:
     def __init__(self, state: str) -> None:
-        self._folder = os.path.join(state, "mcp")
-        self._file = os.path.join(self._folder, "pins.json")
+        self._file = os.path.join(state, "mcp", "pins.json")
         self._known: dict[str, Pinned] | None = {}
         self._stamp: tuple[int, ...] = ()
 
@@ -86,7 +85,7 @@ class PinStore:
         self, spec: ServerSpec, told: Iterable[Mapping[str, Any]], *, title: str, version: str
     ) -> Pinned:
         """The server was asked: pin what it tells if this is the first time, else hold back."""
-        now = _moment()
+        now = utc()
         found = {str(each["name"]): definition_of(each) for each in told}
         before = self.of(spec)
         if before is not None and _same(before, found, title, version):
@@ -107,7 +106,7 @@ class PinStore:
     def accept(self, spec: ServerSpec, definitions: Iterable[Mapping[str, Any]]) -> Pinned:
         """Accept these very definitions, and no others; what the server lacks is forgotten."""
         with self._changing() as entries:
-            before = entries.get(key_of(spec)) or Pinned(spec.name, _project(spec), _moment())
+            before = entries.get(key_of(spec)) or Pinned(spec.name, _project(spec), utc())
             tools = {name: pin for name, pin in before.tools.items() if not pin.gone}
             for each in definitions:
                 name = str(each["name"])
@@ -116,7 +115,7 @@ class PinStore:
                 if known is None or known.changed or known.digest != pin.digest:
                     tools[name] = pin
             pinned = Pinned(
-                *(before.server, before.project, before.since, _moment()),
+                *(before.server, before.project, before.since, utc()),
                 *(before.title, before.version, tools),
             )
             entries[key_of(spec)] = pinned
@@ -160,12 +159,7 @@ class PinStore:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Pinned]]:
-        import fcntl  # noqa: PLC0415 - only writers need it
-
-        private_folder(self._folder)
-        lock = os.open(self._file + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self._file + ".lock"):
             entries = self._read()
             if entries is None:
                 raise _spoiled(self._file)
@@ -175,8 +169,6 @@ class PinStore:
             if len(text) > _LARGEST:
                 raise _too_much(self._file)
             write_whole(self._file, text)
-        finally:
-            os.close(lock)
 
 
 def _spoiled(path: str) -> ToolError:
@@ -207,7 +199,7 @@ def _project(spec: ServerSpec) -> str:
 
 
 def _accepted(name: str, definition: Mapping[str, Any], by: str) -> Pin:
-    return Pin(name, definition, definition_digest(definition), by, _moment())
+    return Pin(name, definition, definition_digest(definition), by, utc())
 
 
 def _compared(name: str, pin: Pin | None, told: Mapping[str, Any] | None) -> Pin | None:
@@ -260,10 +252,6 @@ def _pin_from(name: str, data: Any) -> Pin | None:
     digest = "" if accepted is None else definition_digest(accepted)
     by, when = str(data.get("by", "")), str(data.get("when", ""))
     return Pin(name, accepted, digest, by, when, told, gone=bool(data.get("gone")))
-
-
-def _moment() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _stamp(path: str) -> tuple[int, ...]:

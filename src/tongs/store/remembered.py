@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tongs.core.annotations import Any
 from tongs.core.approval import Span
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.moments import utc
 from tongs.core.record import dataclass
 from tongs.policy.when import problem_of
-from tongs.store.files import private_folder, read_whole, write_whole
+from tongs.store.files import locked, read_whole, write_whole
 
 FILE = "approvals.yml"
 ALWAYS, NEVER = "always", "never"
@@ -57,7 +57,6 @@ class Remembered:
     reason: str = ""
 
     def is_over(self, now: str) -> bool:
-        # Moments are written so that their texts compare as they do.
         return bool(self.until) and self.until <= now
 
     def to_wire(self) -> dict[str, Any]:
@@ -71,7 +70,6 @@ Parse = Callable[[bytes, str], Any]
 
 class RememberedStore:
     def __init__(self, state: str, parse: Parse) -> None:
-        self._state = state
         self._parse = parse
         self.path = os.path.join(state, FILE)
         self._known: tuple[Remembered, ...] = ()
@@ -84,7 +82,7 @@ class RememberedStore:
             self._known, self._stamp = tuple(self._read()), stamp
         if not self._known:
             return ()
-        now = moment()
+        now = utc()
         return [entry for entry in self._known if not entry.is_over(now)]
 
     def add(self, *made: Remembered) -> None:
@@ -133,14 +131,8 @@ class RememberedStore:
 
     @contextmanager
     def _changing(self) -> Iterator[list[Remembered]]:
-        """The entries under a lock, so that two processes never lose each other's."""
-        import fcntl  # noqa: PLC0415 - only writers need it
-
-        private_folder(self._state)
-        lock = os.open(self.path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            now = moment()
+        with locked(self.path + ".lock"):
+            now = utc()
             entries = [entry for entry in self._read() if not entry.is_over(now)]
             yield entries
             data = _text(entries).encode()
@@ -148,14 +140,6 @@ class RememberedStore:
                 # What comes back otherwise would be another decision.
                 raise UnicodeError("a text in it cannot be written down")
             write_whole(self.path, data)
-        finally:
-            os.close(lock)
-
-
-def moment(seconds: float | None = None) -> str:
-    return time.strftime(
-        "%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() if seconds is None else seconds)
-    )
 
 
 def _text(entries: Sequence[Remembered]) -> str:

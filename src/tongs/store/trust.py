@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tongs.core.annotations import Any
+from tongs.core.moments import utc
 from tongs.core.record import dataclass
 from tongs.core.tool import Trust
-from tongs.store.files import private_folder, read_whole, real_path, write_whole
+from tongs.store.files import locked, private_folder, read_whole, real_path, write_whole
 
 _LARGEST = 64 * 1024 * 1024
 # Before the path of what is trusted for a while.
@@ -84,17 +85,16 @@ class TrustStore:
     def develop(self, path: str, seconds: float) -> str:
         """Trust what lies at or below a path for a while, whatever becomes of it; until when."""
         real = os.path.realpath(path)
-        until = _moment(time.time() + seconds)
-        private_folder(self._state)
+        until = utc(time.time() + seconds)
         with self._changing() as entries:
-            when = _moment(time.time())
+            when = utc()
             entries[_DEV + real] = {"digest": "", "when": when, "kind": "dev", "until": until}
         return until
 
     def created(self, path: str, creator: str) -> None:
         """An agent writes a tool here: from now on a person has to have read it as it is."""
         with self._changing() as entries:
-            when = _moment(time.time())
+            when = utc()
             mark = {"digest": "", "when": when, "kind": "created", "by": creator}
             entries[_CREATED + os.path.realpath(path)] = mark
 
@@ -123,7 +123,7 @@ class TrustStore:
         folder = private_folder(os.path.join(self._state, "trust"))
         write_whole(os.path.join(folder, digest), text)
         with self._changing() as entries:
-            entries[real] = {"digest": digest, "when": _moment(time.time()), "kind": kind}
+            entries[real] = {"digest": digest, "when": utc(), "kind": kind}
 
     def revoke(self, path: str) -> bool:
         """Forget an acceptance; whether there was one."""
@@ -177,18 +177,10 @@ class TrustStore:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Any]]:
-        """The entries under a lock, so that two processes never lose each other's acceptance."""
-        import fcntl  # noqa: PLC0415 - only writers need it
-
-        private_folder(self._state)
-        lock = os.open(self._file + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(self._file + ".lock"):
             entries = self._read()
             yield entries
             write_whole(self._file, json.dumps(entries, indent=1, sort_keys=True).encode())
-        finally:
-            os.close(lock)
 
 
 def _is_behind_a_link(folder: str, below: str) -> bool:
@@ -200,16 +192,11 @@ def _is_behind_a_link(folder: str, below: str) -> bool:
 def _is_under(real: str, top: str, until: str) -> bool:
     """Whether a path is one that its author works on now."""
     below = real == top or real.startswith(top.rstrip("/") + "/")
-    return below and until > _moment(time.time())
+    return below and until > utc()
 
 
 def _is_over(entry: dict[str, Any]) -> bool:
-    # Moments are written so that their texts compare as they do.
-    return entry["kind"] == "dev" and str(entry.get("until", "")) <= _moment(time.time())
-
-
-def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    return entry["kind"] == "dev" and str(entry.get("until", "")) <= utc()
 
 
 def _is_entry(entry: Any) -> bool:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tongs.approvers.terminal import Terminal
-from tongs.approvers.terminal_scope import chosen, moment, written
+from tongs.approvers.terminal_scope import chosen, moment
 from tongs.core.approval import ApprovalRequest, Remember, Span
+from tongs.core.moments import utc
 
 REQUEST = ApprovalRequest(
     step_id="1",
@@ -133,7 +134,7 @@ def test_a_file_of_the_project_is_a_path_without_a_slash(tmp_path: Path) -> None
 def test_the_end_is_a_duration_or_a_date() -> None:
     now = time.time()
 
-    assert moment("8h", now) == written(now + 8 * 3600)
+    assert moment("8h", now) == utc(now + 8 * 3600)
     assert moment("2999-12-31", now) == "2999-12-31T00:00:00Z"
     for wrong in ("2999-13-31", "soon", "0s", "99999999d", "2020-01-01"):
         with pytest.raises(ValueError, match=r"."):

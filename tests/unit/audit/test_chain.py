@@ -259,11 +259,15 @@ def test_process_that_does_not_let_go_stops_nobody_for_ever(
     assert verify(str(tmp_path)).records == 3
 
 
-def test_ordinary_records_reach_the_disk_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(chain_module, "_sync", synced.append)
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One more for each time that records are forced to the disk."""
+    times: list[int] = []
+    monkeypatch.setattr(chain_module, "_sync", times.append)
+    return times
+
+
+def test_ordinary_records_reach_the_disk_together(tmp_path: Path, synced: list[int]) -> None:
     chain = Chain(str(tmp_path), interval=60)
     chain.append(BODY)
     begun = len(synced)
@@ -277,11 +281,7 @@ def test_ordinary_records_reach_the_disk_together(
     assert len(synced) == begun + 1
 
 
-def test_decision_of_a_person_reaches_the_disk_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(chain_module, "_sync", synced.append)
+def test_decision_of_a_person_reaches_the_disk_at_once(tmp_path: Path, synced: list[int]) -> None:
     chain = Chain(str(tmp_path), interval=60)
     chain.append(BODY)
     begun = len(synced)
@@ -292,10 +292,8 @@ def test_decision_of_a_person_reaches_the_disk_at_once(
 
 
 def test_records_of_a_while_ago_reach_the_disk_with_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, synced: list[int]
 ) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(chain_module, "_sync", synced.append)
     chain = Chain(str(tmp_path), interval=0)
     chain.append(BODY)
     begun = len(synced)

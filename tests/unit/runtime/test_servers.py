@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tongs.core.servers import (
     NoServers,
     ServerAnswer,
     ServerCall,
+    ServerRequest,
     ServerSpec,
     ServerTool,
     ToolTerms,
@@ -28,7 +28,7 @@ from tongs.core.tool import Level, Tool, Trust
 from tongs.registry import Entry
 from tongs.registry.names import ModelNames
 from tongs.runtime.pinning import PinnedServers
-from tongs.runtime.servers import ServerTools, level_of, require_covered
+from tongs.runtime.servers import ServerTools, level_of, walls_around, walls_of
 from tongs.store.pins import PinStore
 
 SCHEMA = {"type": "object", "properties": {"path": {}}}
@@ -170,21 +170,48 @@ def test_an_entry_says_that_no_file_has_it(pins: PinStore) -> None:
     assert not Entry("t").served
 
 
+def tool_of(permissions: Permissions) -> Tool:
+    spec = ServerSpec("git", ("x",), permissions=permissions)
+    return Tool("git__t", executor="mcp", plan=ServerTool(spec, "t", {}, ""))
+
+
 def test_a_caller_must_be_allowed_what_the_server_is() -> None:
     place = Place("/p", "/p", "/home", "/home/.tongs")
-    spec = ServerSpec("git", ("x",))
-    tool = Tool("git__t", executor="mcp", plan=ServerTool(spec, "t", {}, ""))
+    wide = Permissions(network=True, read=(".",), write=("out",))
     caller = Caller(name="outer", ceiling=Permissions(read=("/p",)))
 
-    require_covered(tool, Permissions(read=("/p/sub",)), caller, place)
+    narrow = tool_of(Permissions(read=("sub",)))
+    walls = walls_around(narrow, Permissions(read=("/p",)), caller, place)
+    assert walls == Permissions(read=("/p/sub",))
     with pytest.raises(ToolError) as caught:
-        require_covered(tool, Permissions(network=True, write=("/p/out",)), caller, place)
+        walls_around(tool_of(wide), Permissions(read=("/p",)), caller, place)
 
     assert (caught.value.code, caught.value.blocked_by) == (ErrorCode.DENIED, BlockedBy.CEILING)
     assert caught.value.hint == (
         "to allow it, add to the permissions of outer:"
         " permissions: {network: true, fs: {write: [out]}}"
     )
+
+
+def test_a_tool_that_declares_less_than_its_server_may_is_refused() -> None:
+    place = Place("/p", "/p", "/home", "/home/.tongs")
+
+    with pytest.raises(ToolError) as caught:
+        walls_around(tool_of(Permissions(write=("out",))), Permissions(), Caller(), place)
+
+    assert (caught.value.code, caught.value.blocked_by) == (ErrorCode.DENIED, BlockedBy.CEILING)
+    assert caught.value.message == "git__t was not run: its server may do more than the tool"
+    assert caught.value.hint == (
+        "to allow it, add to the permissions of git__t: permissions: {fs: {write: [out]}}"
+    )
+
+
+def test_a_server_without_a_word_about_it_may_not_read_a_home() -> None:
+    place = Place("/home", None, "/home", "/home/.tongs")
+
+    assert walls_of(ServerSpec("git", ("x",)), place) == Permissions()
+    said = ServerSpec("git", ("x",), permissions=Permissions(read=("notes",)))
+    assert walls_of(said, place) == Permissions(read=("/home/notes",))
 
 
 class Told(NoServers):
@@ -197,17 +224,9 @@ class Told(NoServers):
     async def listed(self, spec: ServerSpec, waiter: Any) -> Listing:
         return Listing(self.tools, "told", "1")
 
-    async def call(
-        self,
-        tool: ServerTool,
-        arguments: Mapping[str, Any],
-        call: ServerCall,
-        waiter: Any,
-        deadline: float | None,
-        walls: Sequence[str] = (),
-    ) -> ServerAnswer:
-        self.called.append(tool)
-        if definition_digest(self.tools[0]) != tool.digest:
+    async def call(self, request: ServerRequest, call: ServerCall, waiter: Any) -> ServerAnswer:
+        self.called.append(request.tool)
+        if definition_digest(self.tools[0]) != request.tool.digest:
             raise ToolError(ErrorCode.UNTRUSTED, "changed")
         return ServerAnswer(())
 
@@ -217,7 +236,7 @@ SPEC = ServerSpec("git", ("x",))
 
 def call(servers: PinnedServers, tool: ServerTool) -> None:
     nobody: Any = None
-    asyncio.run(servers.call(tool, {}, nobody, nobody, None))
+    asyncio.run(servers.call(ServerRequest(tool, {}), nobody, nobody))
 
 
 def test_the_first_call_of_a_server_pins_it(pins: PinStore, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import select
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from tests.unit.sandbox.running import driven
@@ -16,17 +16,6 @@ from tests.unit.sandbox.running import driven
 from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
 
 Ready = Sequence[tuple[int, int]]
-
-
-@pytest.fixture
-def pipe() -> Iterator[tuple[int, int]]:
-    ends = os.pipe()
-    yield ends
-    for end in ends:
-        try:
-            os.close(end)
-        except OSError:
-            continue
 
 
 @pytest.fixture(params=["blocking", "loop"])

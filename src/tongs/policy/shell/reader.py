@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tongs.policy.shell.builtins import DECLARATIONS
 from tongs.policy.shell.characters import BLANKS, NAME, refuse_depth, refuse_hidden
 from tongs.policy.shell.tree import (
     Assignment,
@@ -29,7 +30,6 @@ _REDIRECTION = re.compile(
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[)?", re.ASCII)
 _RESERVED = re.compile(r"[^ \t\n|&;()<>'\"\\$`]+")
 _EMPTY_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
-_DECLARATIONS = frozenset({"declare", "typeset", "local", "export", "readonly"})
 _OPENING = frozenset(
     {"if", "while", "until", "for", "select", "case", "{", "[[", "function", "coproc", "!", "time"}
 )
@@ -416,7 +416,7 @@ class ScriptReader(WordReader):
                 return self._defined(words, assignments, redirections)
             elif not words and (found := self._assignment()) is not None:
                 assignments.append(found)
-            elif words and words[0].raw in _DECLARATIONS and (found := self._array()) is not None:
+            elif words and words[0].raw in DECLARATIONS and (found := self._array()) is not None:
                 declared.append(found)
             else:
                 words.append(self.word())

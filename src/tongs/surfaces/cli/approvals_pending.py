@@ -6,6 +6,7 @@ import time
 
 from tongs.core.annotations import Any
 from tongs.core.approval import Question
+from tongs.core.moments import utc
 from tongs.surfaces.cli import failure
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.parser import Parser
@@ -46,8 +47,8 @@ def question_wire(question: Question) -> dict[str, Any]:
 
     return {
         "id": question.id,
-        "asked": _moment(question.asked),
-        "expires": _moment(question.expires),
+        "asked": utc(question.asked),
+        "expires": utc(question.expires),
         "awaited": question.awaited,
         "request": request_wire(question.request),
     }
@@ -70,7 +71,3 @@ def _ago(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)}{unit}"
     return f"{int(seconds)}s"
-
-
-def _moment(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -180,7 +180,7 @@ def _contains(runtime: Runtime, entry: Entry, wanted: str) -> bool:
     if entry.served:
         return False
     try:
-        text = runtime.definitions.catalogue.read(entry.path).decode("utf-8", "replace")
+        text = runtime.definitions.catalogue.folders.read(entry.path).decode("utf-8", "replace")
     except ToolError:
         return False
     return wanted in text.lower()

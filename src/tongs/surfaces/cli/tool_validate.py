@@ -51,7 +51,7 @@ def _entry(invocation: Invocation) -> Entry:
         return catalogue.entry(word, invocation.scope)
     if not os.path.exists(word):
         raise ToolError(ErrorCode.TOOL_NOT_FOUND, f"there is no file or folder `{word}`")
-    return catalogue.entry_at(word)
+    return catalogue.folders.entry_at(word)
 
 
 def _may_run(invocation: Invocation, path: str) -> bool:

@@ -8,6 +8,7 @@ import time
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
+from tongs.core.moments import utc
 from tongs.surfaces.cli import failure
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.parser import Parser, UsageError
@@ -63,7 +64,7 @@ def _chosen(found: list[Trashed], ids: list[str], older_than: str | None) -> lis
         before = time.time() - duration(older_than)
     except ValueError as error:
         raise UsageError(f"trash empty: {error}", "tongs trash empty --older-than 7d") from None
-    limit = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(before))
+    limit = utc(before)
     return [entry for entry in found if entry.when < limit]
 
 

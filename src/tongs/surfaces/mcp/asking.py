@@ -17,6 +17,7 @@ from mcp_types import INVALID_PARAMS
 
 from tongs.core.annotations import Any
 from tongs.core.approval import (
+    ELICITATION,
     ApprovalRequest,
     ApprovalResponse,
     Approver,
@@ -174,7 +175,7 @@ class _Waiting:
 
     async def ask(self, request: ApprovalRequest) -> ApprovalResponse | None:
         approving, wait = self.runtime.approving, self.runtime.settings.approvals.wait
-        if request.step_id != self.running.call.id or request.rule == forms.ELICITATION:
+        if request.step_id != self.running.call.id or request.rule == ELICITATION:
             wait = _PATIENCE if wait is None else wait
 
             def announce(question: Question) -> None:

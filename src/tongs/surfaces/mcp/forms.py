@@ -11,13 +11,11 @@ from collections.abc import Mapping
 
 from tongs.approvers.terminal_question import as_json, description
 from tongs.core.annotations import Any
-from tongs.core.approval import ApprovalRequest, ApprovalResponse
+from tongs.core.approval import ELICITATION, ApprovalRequest, ApprovalResponse
 from tongs.core.errors import ToolError
 from tongs.output import visible
 from tongs.schema.check import validated
 
-# The rule of a question that an MCP server asks in the midst of a call: what is filled in is sent.
-ELICITATION = "elicitation"
 ALLOW, EDIT, DENY = "allow", "edit", "deny"
 DECISION, REASON, ARGUMENTS = "decision", "reason", "arguments"
 _OURS = frozenset({DECISION, REASON, ARGUMENTS})

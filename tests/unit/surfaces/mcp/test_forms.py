@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tongs.core.approval import ApprovalRequest, ApprovalResponse
+from tongs.core.approval import ELICITATION, ApprovalRequest, ApprovalResponse
 from tongs.surfaces.mcp import forms
 
 SCHEMA: dict[str, Any] = {
@@ -100,9 +100,7 @@ def test_edit_runs_what_the_fields_say() -> None:
 
 
 def test_what_a_server_asks_is_sent_as_it_was_filled_in() -> None:
-    asked = ApprovalRequest(
-        "1", "t", {"STAGE": "live"}, "", rule=forms.ELICITATION, input_schema=SCHEMA
-    )
+    asked = ApprovalRequest("1", "t", {"STAGE": "live"}, "", rule=ELICITATION, input_schema=SCHEMA)
 
     assert "send nothing" in forms.schema(asked)["properties"]["decision"]["description"]
     assert answer(asked, decision="allow", STAGE="test").modified_args == {"STAGE": "test"}
