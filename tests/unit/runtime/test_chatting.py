@@ -200,6 +200,20 @@ def test_with_many_tools_the_model_finds_the_others(project: Project) -> None:
     assert told(model) == ["3\n"]
 
 
+@pytest.mark.parametrize(("tags", "found"), [((), True), (("small",), False)])
+def test_a_search_finds_no_tool_without_the_tags_that_the_person_chose(
+    project: Project, tags: tuple[str, ...], found: bool
+) -> None:
+    for number in range(4):
+        text = f"description: number {number}\nbash: echo {number}\ntags: [read, small]\n"
+        project.write(f"tool{number}", text)
+    project.write("zebra", "description: counts zebras\nbash: echo 3\ntags: [read]\n")
+    model = Scripted([("tools_search", {"query": "zebras"})], [("zebra", {})], "three")
+    said(opened(project, model, Wishes(tags=tags, most_offered=3), allow=["tool:read"]))
+    assert ("zebra" in model.asked[1][1]) is found
+    assert (told(model) == ["3\n"]) is found
+
+
 def test_tools_by_name_and_no_tools(project: Project) -> None:
     project.write("look", LOOK)
     model = Scripted("hi", "hi")
