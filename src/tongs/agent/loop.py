@@ -43,8 +43,11 @@ from tongs.core.conversation import (
 from tongs.core.record import dataclass, replace
 
 MOST_STEPS = 20
+# Calls of one step: without an end to them, the most steps would bound nothing.
+MOST_CALLS = 128
 _STOPPED = "error: CANCELLED: the person stopped it; part of its work may be done"
 _NEVER_RUN = "error: CANCELLED: the person stopped everything before it was run"
+_TOO_MANY = f"error: it was not run: at most {MOST_CALLS} calls at once are carried out"
 _NO_STEP_LEFT = "error: it was not run: the most steps for one answer are used up"
 
 
@@ -232,8 +235,8 @@ class Agent:
         raise ModelFailed("connection", f"{self.model.name} ended its answer in the middle")
 
     async def _carried_out(self, turn: _Turn) -> None:
-        await self.tools.run(turn.numbered(), turn.watch, turn.ended)
-        turn.answer_rest(_NEVER_RUN)
+        await self.tools.run(turn.numbered()[:MOST_CALLS], turn.watch, turn.ended)
+        turn.answer_rest(_TOO_MANY)
 
 
 class _Turn:

@@ -19,7 +19,7 @@ from tongs.agent.events import (
     Retrying,
     TextShown,
 )
-from tongs.agent.loop import Agent, Carried, Numbered, Options, Outcome
+from tongs.agent.loop import MOST_CALLS, Agent, Carried, Numbered, Options, Outcome
 from tongs.agent.retrying import MOST_TRIES, pause_before_retry
 from tongs.core.conversation import (
     CallAnswered,
@@ -171,6 +171,17 @@ def test_after_the_last_step_no_call_is_run_and_each_is_answered() -> None:
     last = outcome.conversation.messages[-1]
     assert isinstance(last, ToolsAnswered)
     assert all("steps" in answer.text for answer in last.answers)
+
+
+@pytest.mark.parametrize(("calls", "ran"), [(MOST_CALLS, MOST_CALLS), (1000, MOST_CALLS)])
+def test_the_calls_of_one_step_have_an_end_and_each_is_answered(calls: int, ran: int) -> None:
+    model, tools = Scripted([("look", {})] * calls, "ok"), FakeTools()
+    outcome, _ = answered(model, tools)
+    assert len(tools.ran) == ran
+    assert is_whole(outcome.conversation)
+    answers = outcome.conversation.messages[2]
+    assert isinstance(answers, ToolsAnswered)
+    assert sum("not run" in answer.text for answer in answers.answers) == calls - ran
 
 
 def test_a_rate_limit_is_waited_for_and_said() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,8 +23,10 @@ from tongs.agent.events import (
 )
 from tongs.agent.loop import Outcome
 from tongs.core.conversation import CallMade, ModelSaid, ToolsAnswered, UserSaid
+from tongs.core.tool import Tool
 from tongs.runtime.agent_tools import unfinished
 from tongs.runtime.chatting import Chat, Wishes, open_chat
+from tongs.runtime.model_calls import MOST_AT_ONCE
 from tongs.store.conversations import ConversationStore
 
 if TYPE_CHECKING:
@@ -142,6 +145,27 @@ def test_calls_run_side_by_side_unless_one_may_see_what_the_other_changes(
     kinds = [e.to_data()["event"] for e in events if isinstance(e, CallStarted | CallEnded)]
     assert kinds == order
     assert told(model) == ["(no output)", "(no output)"]
+
+
+@pytest.mark.parametrize(("calls", "most"), [(3, 3), (30, MOST_AT_ONCE)])
+def test_many_calls_of_one_turn_run_a_few_at_once(project: Project, calls: int, most: int) -> None:
+    running: list[int] = []
+    counts: list[int] = []
+
+    async def wait(arguments: Mapping[str, Any]) -> str:
+        running.append(1)
+        await asyncio.sleep(0.01)
+        counts.append(len(running))
+        running.pop()
+        return "waited"
+
+    model = Scripted([("wait", {})] * calls, "ok")
+    runtime = Runtime.open(project.root, auto_approve=["wait"])
+    project._open.append(runtime)
+    runtime.register(Tool("wait", "waits", {"type": "object"}, tags=("read",), execute=wait))
+    said(open_chat(runtime, model, Wishes()))
+    assert told(model) == ["waited"] * calls
+    assert max(counts) == most
 
 
 def test_where_one_answer_cannot_be_kept_no_other_call_goes_on(
