@@ -186,6 +186,31 @@ def test_where_one_answer_cannot_be_kept_no_other_call_goes_on(
     assert sorted(record["tool"] for record in done) == ["look", "slow"]
 
 
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_call_whose_answer_could_not_be_kept_is_told_to_the_model_later(
+    project: Project, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    project.write("look", LOOK)
+    model = Scripted([("look", {"X": "1"})], *(() if lost else ("ok",)), "I see")
+    chat = opened(project, model, allow=["tool:read"])
+
+    def full(*given: object) -> None:
+        raise ToolError("EXECUTION_ERROR", "no space left")
+
+    if lost:
+        with monkeypatch.context() as patch, pytest.raises(ToolError):
+            patch.setattr("tongs.store.conversations.StoredJournal.add_answer", full)
+            said(chat)
+    else:
+        said(chat)
+    said(chat, "and?")
+    _, made, answers, *_, last = model.asked[-1][0]
+    assert isinstance(made, ModelSaid)
+    assert isinstance(answers, ToolsAnswered)
+    assert ("it ran and ended well" in answers.answers[0].text) is lost
+    assert last == UserSaid("and?")
+
+
 def test_to_stop_ends_the_process_tree_of_the_call(project: Project) -> None:
     word = f"32{os.getpid() % 100000:05d}"
     project.write("slow", f"description: s\nbash: 'sleep {word} & echo begun; wait'\n")
