@@ -47,6 +47,8 @@ class ModelServer(Web):
         self.protocol = protocol
         self.turns = list(turns) or [Turn(text=["ok"])]
         self.gone = threading.Event()
+        # A text that is sent in the place of another, for what the protocol would not say.
+        self.renamed = ("", "")
         self._speak: Callable[[Turn], Iterator[bytes]] = _SPEAKERS[protocol]
 
     @property
@@ -64,8 +66,9 @@ class ModelServer(Web):
     def _pieces(self, turn: Turn) -> Iterator[bytes]:
         yield b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
         yield b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+        before, after = (text.encode() for text in self.renamed)
         for piece in self._speak(turn):
-            yield _chunk(piece)
+            yield _chunk(piece.replace(before, after))
         if turn.hold:
             try:
                 while not self.gone.wait(0.005):

@@ -48,6 +48,7 @@ MOST_CALLS = 128
 _STOPPED = "error: CANCELLED: the person stopped it; part of its work may be done"
 _NEVER_RUN = "error: CANCELLED: the person stopped everything before it was run"
 _TOO_MANY = f"error: it was not run: at most {MOST_CALLS} calls at once are carried out"
+_GIVEN_UP = "error: it was not run: the answer was refused"
 _NO_STEP_LEFT = "error: it was not run: the most steps for one answer are used up"
 
 
@@ -186,7 +187,7 @@ class Agent:
                 finished = await self._said(turn)
                 turn.add(finished.said, step)
                 if finished.stop == "refusal":
-                    turn.answer_rest(_NEVER_RUN)
+                    turn.answer_rest(_GIVEN_UP)
                     return turn.outcome("failed", _refused(finished.said))
                 if not finished.said.calls:
                     kind = "denied" if turn.denied else "ended"
@@ -332,7 +333,9 @@ async def _closable(stream: AsyncIterator[ModelEvent]) -> AsyncGenerator[ModelEv
 
 
 def _refused(said: ModelSaid) -> ModelFailed:
-    words = f": {said.text.strip()[:300]}" if said.text.strip() else ""
+    # On one line: below it stand lines of ours.
+    text = " ".join(said.text.split())[:300]
+    words = f": {text}" if text else ""
     hint = "say it in other words, or ask another model: --model"
     return ModelFailed("refused", f"the model refuses to answer{words}", hint)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tongs.agent.calls_read import whole
 from tongs.agent.events import Observe
 from tongs.agent.loop import MOST_STEPS, Agent, Journal, Options, Outcome
 from tongs.core.annotations import TYPE_CHECKING
@@ -72,7 +73,7 @@ class Chat:
             # What ran until then is in the journal, and the model has to know of it.
             self.conversation = self._kept()
         self._broke_off = True
-        said = UserSaid(text)
+        said = UserSaid(whole(text))
         self._journal.add(said)
         messages = (*self.conversation.messages, said)
         self.conversation = replace(self.conversation, messages=messages)

@@ -584,3 +584,48 @@ def test_a_missing_extra_says_how_to_get_it(
     failed = failure(model(model_server()))
 
     assert (failed.kind, failed.hint) == ("unavailable", "pip install 'tongs[chat]'")
+
+
+@everywhere
+def test_a_wild_call_can_be_said_back(protocol: str, model_server: Serve) -> None:
+    """It stands in the conversation from then on; twin: the name as it came is what is kept."""
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"x": deep}
+    wild = Turn(text=["a\ud800b"], calls=[("lo\x1bok\ud800", {}), ("look", deep)])
+    server = model_server(protocol, wild, Turn(text=["ok"]))
+    said = last(heard(model(server, protocol))).said
+
+    answers = tuple(CallAnswered(call.id, call.name, "no", ok=False) for call in said.calls)
+    events = heard(model(server, protocol), UserSaid("hi"), said, ToolsAnswered(answers))
+
+    assert last(events).said.text == "ok"
+    assert [call.name for call in said.calls] == ["lo\x1bok\ufffd", "look"]
+    assert "lo_ok_" in server.asked[-1].body.decode()
+    assert "\\u001b" not in server.asked[-1].body.decode()
+
+
+@pytest.mark.parametrize("thinking", ["", "hm"])
+def test_calls_of_one_id_are_told_apart(thinking: str, model_server: Serve) -> None:
+    calls = [("look", {"at": "a"}), ("look", {"at": "b"})]
+    server = model_server("anthropic", Turn(thinking=thinking, calls=calls), Turn(text=["ok"]))
+    server.renamed = ("toolu_2", "toolu_1")
+    said = last(heard(model(server, "anthropic"))).said
+    assert [call.id for call in said.calls] == ["toolu_1", "toolu_1-1"]
+
+    answers = tuple(CallAnswered(call.id, call.name, "no", ok=False) for call in said.calls)
+    heard(model(server, "anthropic"), UserSaid("hi"), said, ToolsAnswered(answers))
+
+    _, made, answered = json.loads(server.asked[-1].body)["messages"]
+    used = [block["id"] for block in made["content"] if block["type"] == "tool_use"]
+    assert (
+        used == [block["tool_use_id"] for block in answered["content"]] == ["toolu_1", "toolu_1-1"]
+    )
+
+
+def test_a_call_that_was_cut_off_is_not_taken_for_one_without_arguments(
+    model_server: Serve,
+) -> None:
+    for stop, arguments in (("end", {}), ("length", None)):
+        server = model_server("openai", Turn(calls=[("clean", "")], stop=stop))
+        assert last(heard(model(server))).said.calls[0].arguments == arguments
