@@ -99,10 +99,7 @@ def _stop(turn: Turn) -> str:
 def _openai(turn: Turn) -> Iterator[bytes]:
     """Chat completions: one delta an event, arguments in pieces, `[DONE]` at the end."""
 
-    def chunk(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return _event({**_OPENAI, "choices": [choice]})
-
+    chunk = openai_delta
     yield chunk({"role": "assistant", "content": ""})
     if turn.thinking:
         yield chunk({"reasoning_content": turn.thinking})
@@ -125,6 +122,12 @@ def _openai(turn: Turn) -> Iterator[bytes]:
     usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
     yield _event({**_OPENAI, "choices": [], "usage": usage})
     yield b"data: [DONE]\n\n"
+
+
+def openai_delta(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
+    """One event of OpenAI's chat completions."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return _event({**_OPENAI, "choices": [choice]})
 
 
 _OPENAI = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequenc
 from contextlib import aclosing
 from importlib import import_module
 
+from tongs.agent.bounded import MOST_SAID, bound, failure_within, length
 from tongs.agent.calls_read import call_made, nameable, whole
 from tongs.agent.model_errors import Words, told
 from tongs.config.environment import without
@@ -92,7 +93,7 @@ class ProviderModel:
             raise self._words.not_installed() from None
         except Exception as error:  # noqa: BLE001 - who knows what packages do with a wrong answer
             # Not `from error`: it holds the request, and the request holds the key.
-            raise _mapped(error, self._words) from None
+            raise failure_within(error) or _mapped(error, self._words) from None
         finally:
             self._answering.pop(asyncio.current_task(), None)
 
@@ -119,6 +120,7 @@ class ProviderModel:
 
     async def _answers(self, response: httpx2.Response) -> None:
         self._answering[asyncio.current_task()] = response
+        bound(response, self._words.too_large())
 
     async def _events(
         self,
@@ -145,8 +147,12 @@ class ProviderModel:
         )
         async with request as response:
             on_the_wire = self._answering.pop(asyncio.current_task(), None)
+            said = 0
             try:
                 async for event in response:
+                    said += length(event)
+                    if said > MOST_SAID:
+                        raise self._words.too_large()
                     for each in _arrived(event):
                         yield each
             finally:
@@ -174,6 +180,7 @@ def _http_client(model: ModelConfig, proxy: str) -> httpx2.AsyncClient:
         timeout=httpx2.Timeout(silence, connect=min(silence, _CONNECT)),
         proxy=proxy or None,
         verify=True if secured else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        headers={"Accept-Encoding": "identity"},
         trust_env=False,
         follow_redirects=False,
     )
