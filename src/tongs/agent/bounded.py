@@ -29,8 +29,8 @@ def bound(response: httpx2.Response, too_large: ModelFailed) -> None:
 
     if response.headers.get("content-encoding", "identity") != "identity":
         raise too_large
-    stream = response.stream
-    assert isinstance(stream, httpx2.AsyncByteStream)
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    stream: httpx2.AsyncByteStream = response.stream
     fails = response.status_code >= 400
 
     class Bounded(httpx2.AsyncByteStream):
