@@ -101,7 +101,8 @@ def open_chat(
     offer = _offer(runtime, model, wishes, review)
     caller = Caller(CallerKind.AGENT, f"model {model.name}")
     tools = AgentTools(runtime, offer, caller, approver)
-    told = "\n\n".join(part for part in (INSTRUCTIONS, model.instructions) if part)
+    parts = (INSTRUCTIONS, _moved(conversation, runtime.places.root), model.instructions)
+    told = "\n\n".join(part for part in parts if part)
     journal = store.journal(conversation)
     agent = Agent(model, tools, Options(wishes.max_steps, told), journal)
 
@@ -109,6 +110,24 @@ def open_chat(
         return store.load(conversation.id, interrupted(runtime))
 
     return Chat(conversation, agent, offer, journal, kept)
+
+
+def began_elsewhere(chat: Chat, project: str) -> str:
+    """What the person has to know where a conversation of another project goes on in this one."""
+    began = chat.conversation.project
+    if began == project:
+        return ""
+    return f"this conversation began in {began}; its calls now act in {project}"
+
+
+def _moved(conversation: Conversation, project: str) -> str:
+    """For the model, which has read the files of another project."""
+    if conversation.project == project:
+        return ""
+    return (
+        f"This conversation began in {conversation.project} and goes on in {project}: paths and"
+        " results from before are of the other project."
+    )
 
 
 def _conversation(

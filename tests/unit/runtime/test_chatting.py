@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,7 +26,7 @@ from tongs.agent.loop import Outcome
 from tongs.core.conversation import CallMade, ModelSaid, ToolsAnswered, UserSaid
 from tongs.core.tool import Tool
 from tongs.runtime.agent_tools import unfinished
-from tongs.runtime.chatting import Chat, Wishes, open_chat
+from tongs.runtime.chatting import Chat, Wishes, began_elsewhere, open_chat
 from tongs.runtime.model_calls import MOST_AT_ONCE
 from tongs.store.conversations import ConversationStore
 
@@ -352,6 +353,24 @@ def test_a_conversation_goes_on_where_it_ended(project: Project) -> None:
         ModelSaid("first answer", (), model.asked[0][0][1].usage, "scripted"),  # type: ignore[union-attr]
         UserSaid("second question"),
     )
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_a_conversation_of_another_project_says_so(
+    project: Project, tmp_path: Path, elsewhere: bool
+) -> None:
+    model = Scripted("hi", "still")
+    first = opened(project, model)
+    said(first)
+    other = tmp_path / "other"
+    (other / ".tongs").mkdir(parents=True)
+    root = other if elsewhere else project.root
+    runtime = Runtime.open(root)
+    project._open.append(runtime)
+    chat = open_chat(runtime, model, Wishes(resume=first.conversation.id))
+    said(chat)
+    assert bool(began_elsewhere(chat, str(root))) is elsewhere
+    assert (f"began in {project.root} and goes on in {root}" in model.asked[-1][2]) is elsewhere
 
 
 def test_there_may_be_nothing_to_go_on_with(project: Project) -> None:
