@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -198,11 +199,9 @@ def test_a_call_whose_answer_could_not_be_kept_is_told_to_the_model_later(
     def full(*given: object) -> None:
         raise ToolError("EXECUTION_ERROR", "no space left")
 
-    if lost:
-        with monkeypatch.context() as patch, pytest.raises(ToolError):
+    with monkeypatch.context() as patch, pytest.raises(ToolError) if lost else nullcontext():
+        if lost:
             patch.setattr("tongs.store.conversations.StoredJournal.add_answer", full)
-            said(chat)
-    else:
         said(chat)
     said(chat, "and?")
     _, made, answers, *_, last = model.asked[-1][0]
