@@ -20,6 +20,7 @@ from tongs.agent.events import (
     ThinkingShown,
 )
 from tongs.agent.loop import Outcome
+from tongs.surfaces.cli.apart import Apart
 from tongs.surfaces.cli.console import Console
 
 _LONGEST_LINE = 200
@@ -33,6 +34,8 @@ class Shown:
         self._json = json
         self._verbose = verbose
         self._at_line_start = True
+        # Elsewhere the words are data, and lines of ours are not among them.
+        self._words = Apart() if console.out_is_terminal else None
         self._holds = 0
         self._held: list[AgentEvent] = []
 
@@ -94,7 +97,7 @@ class Shown:
             return
         match event:
             case TextShown(text):
-                self._console.data(text)
+                self._console.data(text if self._words is None else self._words.shown(text))
                 self._at_line_start = text.endswith("\n")
                 self._console.flush()
             case StepEnded() | Ended():
@@ -126,7 +129,8 @@ class Shown:
     def _line(self) -> None:
         """What follows begins on a line of its own."""
         if not self._at_line_start and not self._json:
-            self._console.data("\n")
+            rest = "" if self._words is None else self._words.rest()
+            self._console.data(f"{rest}\n")
             self._at_line_start = True
             self._console.flush()
 
