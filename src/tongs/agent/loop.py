@@ -47,7 +47,7 @@ MOST_STEPS = 20
 MOST_CALLS = 128
 _STOPPED = "error: CANCELLED: the person stopped it; part of its work may be done"
 _NEVER_RUN = "error: CANCELLED: the person stopped everything before it was run"
-_TOO_MANY = f"error: it was not run: at most {MOST_CALLS} calls at once are carried out"
+_TOO_MANY = f"error: neither this call nor any after it was run: {MOST_CALLS} at once are the most"
 _GIVEN_UP = "error: it was not run: the answer was refused"
 _NO_STEP_LEFT = "error: it was not run: the most steps for one answer are used up"
 
@@ -185,7 +185,7 @@ class Agent:
         try:
             for step in range(1, self._options.max_steps + 1):
                 finished = await self._said(turn)
-                turn.add(finished.said, step)
+                turn.add(_with_few_calls(finished.said), step)
                 if finished.stop == "refusal":
                     turn.answer_rest(_GIVEN_UP)
                     return turn.outcome("failed", _refused(finished.said))
@@ -330,6 +330,16 @@ async def _closable(stream: AsyncIterator[ModelEvent]) -> AsyncGenerator[ModelEv
         close = getattr(stream, "aclose", None)
         if close is not None:
             await close()
+
+
+def _with_few_calls(said: ModelSaid) -> ModelSaid:
+    """With those that are carried out and one more, by whose answer the model hears of the others.
+
+    Each call costs a line in the journal. What only its provider reads has all of them, and goes.
+    """
+    if len(said.calls) <= MOST_CALLS:
+        return said
+    return replace(said, calls=said.calls[: MOST_CALLS + 1], details={})
 
 
 def _refused(said: ModelSaid) -> ModelFailed:

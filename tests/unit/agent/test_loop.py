@@ -173,15 +173,14 @@ def test_after_the_last_step_no_call_is_run_and_each_is_answered() -> None:
     assert all("steps" in answer.text for answer in last.answers)
 
 
-@pytest.mark.parametrize(("calls", "ran"), [(MOST_CALLS, MOST_CALLS), (1000, MOST_CALLS)])
-def test_the_calls_of_one_step_have_an_end_and_each_is_answered(calls: int, ran: int) -> None:
-    model, tools = Scripted([("look", {})] * calls, "ok"), FakeTools()
-    outcome, _ = answered(model, tools)
-    assert len(tools.ran) == ran
+@pytest.mark.parametrize(("calls", "left"), [(MOST_CALLS, 0), (5000, 1)])
+def test_the_calls_of_one_step_have_an_end_and_the_model_hears_of_it(calls: int, left: int) -> None:
+    model, tools, journal = Scripted([("look", {})] * calls, "ok"), FakeTools(), Kept()
+    outcome, _ = answered(model, tools, journal)
+    assert len(tools.ran) == MOST_CALLS
     assert is_whole(outcome.conversation)
-    answers = outcome.conversation.messages[2]
-    assert isinstance(answers, ToolsAnswered)
-    assert sum("not run" in answer.text for answer in answers.answers) == calls - ran
+    assert len(journal.answers) == MOST_CALLS + left
+    assert sum("nor any after it" in answer.text for _, answer in journal.answers) == left
 
 
 def test_a_rate_limit_is_waited_for_and_said() -> None:
