@@ -255,4 +255,4 @@ def chosen(
     return [*few, offering.meant(SEARCH)]
 
 
-__all__ = ["SEARCH", "Asked", "Offer", "Offering", "chosen"]
+__all__ = ["SEARCH", "Asked", "Offer", "Offering", "chosen", "has_one"]
