@@ -47,6 +47,8 @@ class ModelServer(Web):
         self.protocol = protocol
         self.turns = list(turns) or [Turn(text=["ok"])]
         self.gone = threading.Event()
+        # A text that is sent in the place of another, for what the protocol would not say.
+        self.renamed = ("", "")
         self._speak: Callable[[Turn], Iterator[bytes]] = _SPEAKERS[protocol]
 
     @property
@@ -64,8 +66,9 @@ class ModelServer(Web):
     def _pieces(self, turn: Turn) -> Iterator[bytes]:
         yield b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
         yield b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+        before, after = (text.encode() for text in self.renamed)
         for piece in self._speak(turn):
-            yield _chunk(piece)
+            yield _chunk(piece.replace(before, after))
         if turn.hold:
             try:
                 while not self.gone.wait(0.005):
@@ -96,10 +99,7 @@ def _stop(turn: Turn) -> str:
 def _openai(turn: Turn) -> Iterator[bytes]:
     """Chat completions: one delta an event, arguments in pieces, `[DONE]` at the end."""
 
-    def chunk(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return _event({**_OPENAI, "choices": [choice]})
-
+    chunk = openai_delta
     yield chunk({"role": "assistant", "content": ""})
     if turn.thinking:
         yield chunk({"reasoning_content": turn.thinking})
@@ -122,6 +122,12 @@ def _openai(turn: Turn) -> Iterator[bytes]:
     usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
     yield _event({**_OPENAI, "choices": [], "usage": usage})
     yield b"data: [DONE]\n\n"
+
+
+def openai_delta(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
+    """One event of OpenAI's chat completions."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return _event({**_OPENAI, "choices": [choice]})
 
 
 _OPENAI = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}

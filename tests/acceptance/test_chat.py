@@ -226,7 +226,10 @@ def test_commands_of_the_chat_answer_and_mistakes_do_not_end_it(
     screen.wait_for(PROMPT)
     screen.line("/quit")
     screen.wait_for("exit 0")
-    assert "## You\n\nline one\nline two\nline three\n" in (place.project / "talk.md").read_text()
+    assert (
+        "## You\n\n> line one\n> line two\n> line three\n"
+        in (place.project / "talk.md").read_text()
+    )
     history = place.state / "chat" / "history"
     assert history.stat().st_mode & 0o777 == 0o600
     assert "+line one\n+line two\n" in history.read_text()
@@ -297,7 +300,7 @@ def test_conversations_are_listed_and_exported(
     assert [each["title"] for each in listed] == ["hello"]
     name = listed[0]["id"]
     assert f"{name}  " in tongs("chat", "--list").stdout
-    assert "## You\n\nhello\n" in tongs("chat", "--export", name).stdout
+    assert "## You\n\n> hello\n" in tongs("chat", "--export", name).stdout
     exported = json.loads(tongs("chat", "--export", name, "--format", "json").stdout)
     assert exported["messages"][0] == {"type": "user", "text": "hello"}
 

@@ -241,6 +241,36 @@ def test_a_signal_ends_the_call_with_its_processes_and_keeps_what_was_said(
     assert "the person stopped it" in answers["answers"][0]["text"]
 
 
+def test_while_a_process_has_a_conversation_no_other_goes_on_with_it(
+    place: Place, script: Script, tongs: Run
+) -> None:
+    """Its twin is the next one: once that process has gone, the conversation goes on."""
+    wait = "description: w\nbash: 'until test -e go; do sleep 0.05; done; echo went'\n"
+    place.tool("wait", wait, scope="user")
+    options = ("--auto-approve", "*", "--json")
+    running = subprocess.Popen(
+        [sys.executable, SCRIPTED, script([["wait", {}]], "done"), "run", "go", *options],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout is not None
+    with running.stdout:
+        while '"event": "call"' not in running.stdout.readline():
+            assert running.poll() is None
+        other = (SCRIPTED, script("never"), "run", "and?", "--continue")
+        refused = tongs(*other, command=sys.executable)
+        (place.project / "go").touch()
+        *_, last = running.stdout
+    assert "is open in another process" in refused.stderr
+    assert (refused.code, running.wait(20)) == (1, 0)
+    exported = tongs("chat", "--export", json.loads(last)["conversation"], "--format", "json")
+    answers = [each for each in json.loads(exported.stdout)["messages"] if each["type"] == "tools"]
+    assert [answer["text"] for each in answers for answer in each["answers"]] == ["went\n"]
+
+
 def test_after_kill_9_in_a_call_the_conversation_goes_on(
     place: Place, script: Script, agent: Agent, told: Callable[[], list[Any]]
 ) -> None:

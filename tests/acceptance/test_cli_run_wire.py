@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Callable
@@ -65,6 +66,25 @@ def test_what_the_provider_refuses_is_a_sentence(tongs: Run, serve: Serve) -> No
     done = asked(tongs, serve(wrong))
     assert (done.code, done.stdout) == (1, "")
     assert done.stderr.startswith("error: auth: ")
+
+
+def test_half_characters_of_a_model_or_a_person_end_no_conversation(
+    place: Place, tongs: Run, serve: Serve
+) -> None:
+    place.tool("look", LOOK, scope="user")
+    wild = Turn(text=["a\ud800b"], calls=[("look", '{"X": "\\ud800"}')])
+    server = serve(wild, Turn(text=["k"]), Turn(text=["on"]))
+    done = asked(tongs, server, "--auto-approve", "tool:read")
+    assert (done.stdout, done.code) == ("a\ufffdb\nk\n", 0), done.stderr
+    done = asked(tongs, server, os.fsdecode(b"caf\xe9"), "--continue")
+    assert (done.stdout, done.code) == ("on\n", 0), done.stderr
+    assert said_to(server)[-1]["content"] == "go caf\ufffd"
+
+
+@pytest.mark.parametrize("words", ["no", "no\ncall: delete {}\ndone: delete (0.1 s)"])
+def test_a_refusal_stands_on_one_line(tongs: Run, serve: Serve, words: str) -> None:
+    done = asked(tongs, serve(Turn(text=[words], stop="refusal")))
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == ["error", "hint"]
 
 
 @pytest.mark.full

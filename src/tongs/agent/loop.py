@@ -43,8 +43,12 @@ from tongs.core.conversation import (
 from tongs.core.record import dataclass, replace
 
 MOST_STEPS = 20
+# Calls of one step: without an end to them, the most steps would bound nothing.
+MOST_CALLS = 128
 _STOPPED = "error: CANCELLED: the person stopped it; part of its work may be done"
 _NEVER_RUN = "error: CANCELLED: the person stopped everything before it was run"
+_TOO_MANY = f"error: neither this call nor any after it was run: {MOST_CALLS} at once are the most"
+_GIVEN_UP = "error: it was not run: the answer was refused"
 _NO_STEP_LEFT = "error: it was not run: the most steps for one answer are used up"
 
 
@@ -181,9 +185,9 @@ class Agent:
         try:
             for step in range(1, self._options.max_steps + 1):
                 finished = await self._said(turn)
-                turn.add(finished.said, step)
+                turn.add(_with_few_calls(finished.said), step)
                 if finished.stop == "refusal":
-                    turn.answer_rest(_NEVER_RUN)
+                    turn.answer_rest(_GIVEN_UP)
                     return turn.outcome("failed", _refused(finished.said))
                 if not finished.said.calls:
                     kind = "denied" if turn.denied else "ended"
@@ -232,8 +236,8 @@ class Agent:
         raise ModelFailed("connection", f"{self.model.name} ended its answer in the middle")
 
     async def _carried_out(self, turn: _Turn) -> None:
-        await self.tools.run(turn.numbered(), turn.watch, turn.ended)
-        turn.answer_rest(_NEVER_RUN)
+        await self.tools.run(turn.numbered()[:MOST_CALLS], turn.watch, turn.ended)
+        turn.answer_rest(_TOO_MANY)
 
 
 class _Turn:
@@ -328,8 +332,20 @@ async def _closable(stream: AsyncIterator[ModelEvent]) -> AsyncGenerator[ModelEv
             await close()
 
 
+def _with_few_calls(said: ModelSaid) -> ModelSaid:
+    """With those that are carried out and one more, by whose answer the model hears of the others.
+
+    Each call costs a line in the journal. What only its provider reads has all of them, and goes.
+    """
+    if len(said.calls) <= MOST_CALLS:
+        return said
+    return replace(said, calls=said.calls[: MOST_CALLS + 1], details={})
+
+
 def _refused(said: ModelSaid) -> ModelFailed:
-    words = f": {said.text.strip()[:300]}" if said.text.strip() else ""
+    # On one line: below it stand lines of ours.
+    text = " ".join(said.text.split())[:300]
+    words = f": {text}" if text else ""
     hint = "say it in other words, or ask another model: --model"
     return ModelFailed("refused", f"the model refuses to answer{words}", hint)
 

@@ -116,6 +116,14 @@ class Words:
             f"does {self._model.base_url} speak the API of {self._model.provider}?",
         )
 
+    def too_large(self) -> ModelFailed:
+        """Not `server`: to try again would bring as much again."""
+        return ModelFailed(
+            "bad-request",
+            f"{self._host} sends more than an answer can be, or packs it unasked",
+            f"does {self._model.base_url} speak the API of {self._model.provider}?",
+        )
+
     def server(self, status: int | None, said: str, retry_after: float | None) -> ModelFailed:
         code = f" ({status})" if status else ""
         return ModelFailed(

@@ -9,11 +9,12 @@ the environment.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from importlib import import_module
 
+from tongs.agent.bounded import MOST_SAID, bound, failure_within, length
+from tongs.agent.calls_read import call_made, nameable, whole
 from tongs.agent.model_errors import Words, told
 from tongs.config.environment import without
 from tongs.config.models import PROVIDERS
@@ -92,7 +93,7 @@ class ProviderModel:
             raise self._words.not_installed() from None
         except Exception as error:  # noqa: BLE001 - who knows what packages do with a wrong answer
             # Not `from error`: it holds the request, and the request holds the key.
-            raise _mapped(error, self._words) from None
+            raise failure_within(error) or _mapped(error, self._words) from None
         finally:
             self._answering.pop(asyncio.current_task(), None)
 
@@ -119,6 +120,7 @@ class ProviderModel:
 
     async def _answers(self, response: httpx2.Response) -> None:
         self._answering[asyncio.current_task()] = response
+        bound(response, self._words.too_large())
 
     async def _events(
         self,
@@ -145,20 +147,24 @@ class ProviderModel:
         )
         async with request as response:
             on_the_wire = self._answering.pop(asyncio.current_task(), None)
+            said = 0
             try:
                 async for event in response:
+                    said += length(event)
+                    if said > MOST_SAID:
+                        raise self._words.too_large()
                     for each in _arrived(event):
                         yield each
             finally:
                 # Not every package hangs up where nobody listens any more.
                 if on_the_wire is not None:
                     await on_the_wire.aclose()
-            whole = response.get()
-        if whole.finish_reason is None:
+            answer = response.get()
+        if answer.finish_reason is None:
             raise self._words.broken_off("nothing said that it was at its end")
-        if whole.finish_reason == "error":
-            raise self._words.unreadable(str((whole.provider_details or {}).get("finish_reason")))
-        yield _finished(whole, self.name, self._config)
+        if answer.finish_reason == "error":
+            raise self._words.unreadable(str((answer.provider_details or {}).get("finish_reason")))
+        yield _finished(answer, self.name, self._config)
 
 
 def _http_client(model: ModelConfig, proxy: str) -> httpx2.AsyncClient:
@@ -174,6 +180,7 @@ def _http_client(model: ModelConfig, proxy: str) -> httpx2.AsyncClient:
         timeout=httpx2.Timeout(silence, connect=min(silence, _CONNECT)),
         proxy=proxy or None,
         verify=True if secured else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        headers={"Accept-Encoding": "identity"},
         trust_env=False,
         follow_redirects=False,
     )
@@ -314,7 +321,7 @@ def _outgoing(message: Message, config: ModelConfig) -> wire.ModelMessage:
             plain = PROVIDERS[config.provider].form == "openai"
             parts = [
                 wire.ToolReturnPart(
-                    *(answer.name, answer.text, answer.id),
+                    *(nameable(answer.name), answer.text, answer.id),
                     outcome="success" if answer.ok or plain else "failed",
                 )
                 for answer in answers
@@ -330,14 +337,16 @@ def _said_before(said: ModelSaid, config: ModelConfig) -> wire.ModelResponse:
 
     if said.details.get("provider") == config.provider:
         try:
-            [whole] = wire.ModelMessagesTypeAdapter.validate_python([said.details["response"]])
+            [same] = wire.ModelMessagesTypeAdapter.validate_python([said.details["response"]])
         except (KeyError, ValueError):
             pass  # kept by another version
         else:
-            if isinstance(whole, wire.ModelResponse):
-                return whole
+            if isinstance(same, wire.ModelResponse):
+                return same
     text = [wire.TextPart(said.text)] if said.text else []
-    calls = [wire.ToolCallPart(call.name, _sendable(call), call.id) for call in said.calls]
+    calls = [
+        wire.ToolCallPart(nameable(call.name), _sendable(call), call.id) for call in said.calls
+    ]
     return wire.ModelResponse([*text, *calls])
 
 
@@ -350,66 +359,65 @@ def _arrived(event: object) -> Iterator[ModelEvent]:
 
     match event:
         case wire.PartStartEvent(part=wire.TextPart(content=str(text))) if text:
-            yield TextArrived(text)
+            yield TextArrived(whole(text))
         case wire.PartStartEvent(part=wire.ThinkingPart(content=str(text))) if text:
-            yield ThinkingArrived(text)
+            yield ThinkingArrived(whole(text))
         case wire.PartStartEvent(part=wire.ToolCallPart() as call):
-            yield CallArriving(call.tool_call_id, call.tool_name)
+            yield CallArriving(call.tool_call_id, whole(call.tool_name))
         case wire.PartDeltaEvent(delta=wire.TextPartDelta(content_delta=str(text))) if text:
-            yield TextArrived(text)
+            yield TextArrived(whole(text))
         case wire.PartDeltaEvent(delta=wire.ThinkingPartDelta(content_delta=str(text))) if text:
-            yield ThinkingArrived(text)
+            yield ThinkingArrived(whole(text))
 
 
-def _finished(whole: wire.ModelResponse, name: str, config: ModelConfig) -> Finished:
+def _finished(answer: wire.ModelResponse, name: str, config: ModelConfig) -> Finished:
     from pydantic_ai import messages as wire
 
-    text = "".join(part.content for part in whole.parts if isinstance(part, wire.TextPart))
-    parts = [part for part in whole.parts if isinstance(part, wire.ToolCallPart)]
-    calls = tuple(_call(part) for part in parts)
-    stop = _STOPS.get(whole.finish_reason or "", "end")
+    text = "".join(part.content for part in answer.parts if isinstance(part, wire.TextPart))
+    parts = [part for part in answer.parts if isinstance(part, wire.ToolCallPart)]
+    _tell_apart(parts)
+    stop = _STOPS.get(answer.finish_reason or "", "end")
+    cut = answer.parts[-1] if stop == "length" and answer.parts else None
+    calls = tuple(
+        call_made(part.tool_call_id, whole(part.tool_name), part.args, cut=part is cut)
+        for part in parts
+    )
     if stop == "refusal":
-        text = text or str((whole.provider_details or {}).get("refusal") or "")
+        text = text or str((answer.provider_details or {}).get("refusal") or "")
     elif stop in ("end", "calls"):
         stop = "calls" if calls else "end"
-    usage = Usage(whole.usage.input_tokens, whole.usage.output_tokens)
-    return Finished(ModelSaid(text, calls, usage, name, _kept(whole, calls, config)), stop)
+    usage = Usage(answer.usage.input_tokens, answer.usage.output_tokens)
+    details = _kept(answer, calls, config)
+    return Finished(ModelSaid(whole(text), calls, usage, name, details), stop)
 
 
-def _call(part: wire.ToolCallPart) -> CallMade:
-    made, written = (part.tool_call_id, part.tool_name), part.args
-    if not isinstance(written, str):
-        arguments = dict(written or {})
-        return CallMade(*made, arguments, json.dumps(arguments, ensure_ascii=False))
-    if not written.strip():
-        return CallMade(*made, {}, written)
-    try:
-        read = json.loads(written, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        return CallMade(*made, None, written, f"the arguments are not valid JSON: {error}")
-    if not isinstance(read, dict):
-        return CallMade(*made, None, written, "the arguments are not a JSON object")
-    return CallMade(*made, read, written)
-
-
-def _no_number(word: str) -> object:
-    raise ValueError(f"{word} is no number of JSON")
+def _tell_apart(calls: Sequence[wire.ToolCallPart]) -> None:
+    """Give each an id of its own: by it the answers find their calls."""
+    seen: set[str] = set()
+    for number, call in enumerate(calls):
+        made = whole(call.tool_call_id)
+        call.tool_call_id = f"{made}-{number}" if made in seen or not made else made
+        seen.add(call.tool_call_id)
 
 
 def _kept(
-    whole: wire.ModelResponse, calls: Sequence[CallMade], config: ModelConfig
+    answer: wire.ModelResponse, calls: Sequence[CallMade], config: ModelConfig
 ) -> dict[str, Any]:
     """What must be said back unchanged, where there is more than text and calls."""
     from pydantic_ai import messages as wire
 
     plain = (wire.TextPart, wire.ToolCallPart)
-    if all(isinstance(part, plain) and not part.provider_details for part in whole.parts):
+    if all(isinstance(part, plain) and not part.provider_details for part in answer.parts):
         return {}
-    by_id = {call.id: call for call in calls if call.arguments is None}
-    for part in whole.parts:
-        if isinstance(part, wire.ToolCallPart) and part.tool_call_id in by_id:
-            part.args = _sendable(by_id[part.tool_call_id])
-    [response] = wire.ModelMessagesTypeAdapter.dump_python([whole], mode="json")
+    by_id = {call.id: call for call in calls}
+    for part in answer.parts:
+        if isinstance(part, wire.ToolCallPart):
+            if by_id[part.tool_call_id].arguments is None:
+                part.args = _sendable(by_id[part.tool_call_id])
+            part.tool_name = nameable(part.tool_name)
+        elif isinstance(part, wire.TextPart | wire.ThinkingPart):
+            part.content = whole(part.content)
+    [response] = wire.ModelMessagesTypeAdapter.dump_python([answer], mode="json")
     read = ("kind", "parts", "provider_name", "model_name", "finish_reason")
     return {"provider": config.provider, "response": {key: response[key] for key in read}}
 

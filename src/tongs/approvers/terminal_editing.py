@@ -79,6 +79,7 @@ def _edit_text(terminal: Terminal, text: str) -> str | None:
 def _edit_in_place(terminal: Terminal, text: str) -> str | None:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.input import create_input
+    from prompt_toolkit.input.typeahead import clear_typeahead
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
     from prompt_toolkit.output import create_output
 
@@ -88,8 +89,11 @@ def _edit_in_place(terminal: Terminal, text: str) -> str | None:
     def _accept(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
 
+    keyboard = create_input(terminal.reader)
+    # As with a question: what was typed before these arguments were there does not accept them.
+    clear_typeahead(keyboard)
     session: PromptSession[str] = PromptSession(
-        input=create_input(terminal.reader),
+        input=keyboard,
         output=create_output(terminal.writer),
         key_bindings=keys,
         multiline=True,

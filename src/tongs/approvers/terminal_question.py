@@ -47,7 +47,11 @@ def is_cut(request: ApprovalRequest) -> bool:
     """Whether a description leaves something out."""
     texts = [request.preview.splitlines(), *map(_difference, request.changes)]
     long = any(len(lines) > _MOST_LINES or any(map(_is_long, lines)) for lines in texts)
-    return long or any(_is_long(as_json(value)) for value in request.args.values())
+    return (
+        long
+        or len(request.args) > _MOST_LINES
+        or any(_is_long(name) or _is_long(as_json(value)) for name, value in request.args.items())
+    )
 
 
 def permissions_line(permissions: Permissions) -> str:
@@ -97,11 +101,18 @@ def _deed(request: ApprovalRequest) -> str:
 
 
 def _arguments(request: ApprovalRequest, *, whole: bool) -> Iterator[str]:
-    size = max(map(len, request.args), default=0)
-    for name, value in request.args.items():
+    # A caller may add any number that the tool does not know: none pushes away those that it does.
+    declared = request.input_schema.get("properties", {})
+    names = sorted(request.args, key=lambda name: name not in declared)
+    shown = names if whole else names[:_MOST_LINES]
+    size = max((len(name) for name in shown if not _is_long(name)), default=0)
+    for name in shown:
         raw = "   RAW: inserted as code" if name in request.raw_parameters else ""
-        text = as_json(value)
-        yield f"  {name:<{size}}  {text if whole else _cut(text)}{raw}"
+        text = as_json(request.args[name])
+        called = name if whole else _cut(name)
+        yield f"  {called:<{size}}  {text if whole else _cut(text)}{raw}"
+    if len(shown) < len(names):
+        yield f"  … {len(names) - len(shown)} more arguments …"
 
 
 def _difference(change: FileChange) -> list[str]:

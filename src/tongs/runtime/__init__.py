@@ -171,12 +171,13 @@ class Runtime:
         """The tools for a model: all that are trusted and usable, or those with a tag, or named.
 
         Where there are more than `limit`, it has those of `keep`, then the program's own and the
-        nearest, and `tools_search`, by which the model finds the others.
+        nearest, and `tools_search`, by which the model finds the others (of these tags).
         """
         from tongs.runtime.offering import Offer, chosen  # noqa: PLC0415 - for models only
 
-        found = chosen(self._offering(), limit=limit, tags=tags, tools=tools, keep=keep)
-        return Offer(self, self._offering(), found)
+        wanted = tuple(tags)
+        found = chosen(self._offering(), limit=limit, tags=wanted, tools=tools, keep=keep)
+        return Offer(self, self._offering(), found, wanted)
 
     def meant(self, name: str) -> tuple[str, Tool]:
         """The tool that a model means by a name, and the name it answers to; raises ToolError."""

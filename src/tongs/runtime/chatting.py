@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from tongs.agent.calls_read import whole
 from tongs.agent.events import Observe
-from tongs.agent.loop import MOST_STEPS, Agent, Options, Outcome
+from tongs.agent.loop import MOST_STEPS, Agent, Journal, Options, Outcome
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
@@ -47,23 +50,36 @@ class Chat:
     """One conversation with one model. Made by `open_chat`."""
 
     def __init__(
-        self, store: ConversationStore, conversation: Conversation, agent: Agent, offer: Offer
+        self,
+        conversation: Conversation,
+        agent: Agent,
+        offer: Offer,
+        journal: Journal,
+        kept: Callable[[], Conversation],
     ) -> None:
+        """`kept` reads what the journal has of the conversation by now."""
         self.conversation = conversation
         self.agent = agent
         # What the model may call by now.
         self.offer = offer
-        self._store = store
-        self._journal = store.journal(conversation)
+        self._journal = journal
+        self._kept = kept
+        # An answer was begun and has not ended.
+        self._broke_off = False
 
     async def say(self, text: str, observe: Observe) -> Outcome:
         """Give the model a message, and let it answer. Raises ToolError where nothing is kept."""
-        said = UserSaid(text)
+        if self._broke_off:
+            # What ran until then is in the journal, and the model has to know of it.
+            self.conversation = self._kept()
+        self._broke_off = True
+        said = UserSaid(whole(text))
         self._journal.add(said)
         messages = (*self.conversation.messages, said)
         self.conversation = replace(self.conversation, messages=messages)
         outcome = await self.agent.answer(self.conversation, observe)
         self.conversation = outcome.conversation
+        self._broke_off = False
         return outcome
 
     def stop(self) -> None:
@@ -85,9 +101,33 @@ def open_chat(
     offer = _offer(runtime, model, wishes, review)
     caller = Caller(CallerKind.AGENT, f"model {model.name}")
     tools = AgentTools(runtime, offer, caller, approver)
-    told = "\n\n".join(part for part in (INSTRUCTIONS, model.instructions) if part)
-    agent = Agent(model, tools, Options(wishes.max_steps, told), store.journal(conversation))
-    return Chat(store, conversation, agent, offer)
+    parts = (INSTRUCTIONS, _moved(conversation, runtime.places.root), model.instructions)
+    told = "\n\n".join(part for part in parts if part)
+    journal = store.journal(conversation)
+    agent = Agent(model, tools, Options(wishes.max_steps, told), journal)
+
+    def kept() -> Conversation:
+        return store.load(conversation.id, interrupted(runtime))
+
+    return Chat(conversation, agent, offer, journal, kept)
+
+
+def began_elsewhere(chat: Chat, project: str) -> str:
+    """What the person has to know where a conversation of another project goes on in this one."""
+    began = chat.conversation.project
+    if began == project:
+        return ""
+    return f"this conversation began in {began}; its calls now act in {project}"
+
+
+def _moved(conversation: Conversation, project: str) -> str:
+    """For the model, which has read the files of another project."""
+    if conversation.project == project:
+        return ""
+    return (
+        f"This conversation began in {conversation.project} and goes on in {project}: paths and"
+        " results from before are of the other project."
+    )
 
 
 def _conversation(

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 AGENT = Caller(CallerKind.AGENT, "model")
 # Characters of one answer that a model sees (SEMANTICS 25).
 MOST_SHOWN = 100_000
+# Calls that run side by side: a model may make any number in one turn, and each is a process.
+MOST_AT_ONCE = 8
 # Types of items in OpenAI's APIs: calls of a function, and all calls that a program answers.
 _FUNCTIONS = (None, "function", "function_call")
 _CALLS = (*_FUNCTIONS, "custom", "custom_tool_call")
@@ -365,16 +367,24 @@ def _of(thing: Any, name: str) -> Any:
 
 
 async def _all(works: Sequence[Coroutine[Any, Any, ToolResult]]) -> list[ToolResult]:
-    """Side by side. Where one raises, the others have ended before this does."""
+    """Side by side, a few at once. Where one raises, the others have ended before this does."""
     import asyncio  # noqa: PLC0415 - only where calls run side by side
 
-    tasks = [asyncio.ensure_future(work) for work in works]
+    places = asyncio.Semaphore(MOST_AT_ONCE)
+
+    async def in_turn(work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
+        async with places:
+            return await work
+
+    tasks = [asyncio.ensure_future(in_turn(work)) for work in works]
     try:
         return await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for work in works:
+            work.close()  # one that never got a place has not begun
 
 
 def _queued(approver: Approver | None) -> Approver | None:

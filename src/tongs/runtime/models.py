@@ -40,8 +40,17 @@ class KnownModel:
         """Whether its key crosses a network that anybody may listen to."""
         scheme, _, rest = self.model.base_url.partition("://")
         host = urlsplit(f"//{rest}").hostname or ""
-        near = host in ("localhost", "::1") or host.startswith("127.")
-        return self.model.key is not None and scheme == "http" and not near
+        return self.model.key is not None and scheme == "http" and not _is_here(host)
+
+
+def _is_here(host: str) -> bool:
+    """Whether it is this machine; `127.0.0.1.example.org` is not."""
+    from ipaddress import ip_address
+
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

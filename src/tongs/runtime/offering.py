@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from tongs.builtin import ALIASES
 from tongs.core.annotations import TYPE_CHECKING, Any
@@ -130,12 +130,20 @@ class Offering:
 class Offer(ToolRegistry):
     """The tools that one model is offered; it grows by what the model finds with `tools_search`.
 
-    Without `tools` it is nobody's choice: every tool may be called.
+    Without `tools` it is nobody's choice: every tool may be called. With `tags`, it grows only by
+    tools that have one of them.
     """
 
-    def __init__(self, runtime: Runtime, offering: Offering, tools: Iterable[Tool] | None) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        offering: Offering,
+        tools: Iterable[Tool] | None,
+        tags: Iterable[str] = (),
+    ) -> None:
         super().__init__(None, {tool.name: tool for tool in tools or ()})
         self._anything = tools is None
+        self._tags = frozenset(tags)
         self._runtime = runtime
         self._offering = offering
 
@@ -204,8 +212,14 @@ class Offer(ToolRegistry):
         for each in answered:
             if each.asked.name == SEARCH and each.result.ok and not self._anything:
                 for tool in found_by(each.result, self._offering.meant):
-                    self.tools.setdefault(tool.name, tool)
+                    if has_one(self._tags, tool):
+                        self.tools.setdefault(tool.name, tool)
         return answered
+
+
+def has_one(tags: Collection[str], tool: Tool | Entry) -> bool:
+    """Whether the person's choice of tags, if there is one, covers a tool."""
+    return not tags or not {*tool.tags, str(tool.level)}.isdisjoint(tags)
 
 
 def found_by(result: ToolResult, meant: Callable[[str], Tool]) -> list[Tool]:
@@ -232,9 +246,7 @@ def chosen(
     wanted, named, first = set(tags), list(tools), list(keep)
     if named:
         return [offering.meant(name) for name in named]
-    entries = offering.entries()
-    if wanted:
-        entries = [entry for entry in entries if wanted & {*entry.tags, entry.level}]
+    entries = [entry for entry in offering.entries() if has_one(wanted, entry)]
     if limit is None or len(entries) <= limit:
         return offering.tools(entry for entry in entries if entry.name != SEARCH)
     kept = [entry for name in first for entry in entries if entry.name == name]
@@ -243,4 +255,4 @@ def chosen(
     return [*few, offering.meant(SEARCH)]
 
 
-__all__ = ["SEARCH", "Asked", "Offer", "Offering", "chosen"]
+__all__ = ["SEARCH", "Asked", "Offer", "Offering", "chosen", "has_one"]

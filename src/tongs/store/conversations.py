@@ -67,27 +67,33 @@ class ConversationStore:
     """Opens the file for each step and closes it again: nothing of it is inherited by a fork."""
 
     def __init__(self, state: str, now: Callable[[], float] = time.time) -> None:
+        self._state = state
         self._path = os.path.join(state, "conversations.db")
         self._database = Database(self._path, _TABLES, self._refused)
         self._now = now
 
     def begin(self, project: str, model: str) -> Conversation:
-        """A new one, which is kept as soon as something is said in it."""
+        """A new one, which is kept as soon as something is said in it. Raises ToolError."""
         started = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(self._now()))
-        return Conversation(os.urandom(6).hex(), "", started, project, model)
+        name = os.urandom(6).hex()
+        self._hold(name)
+        return Conversation(name, "", started, project, model)
 
     def journal(self, conversation: Conversation) -> StoredJournal:
         return StoredJournal(self, conversation)
 
     def load(self, name: str, interrupted: Interrupted) -> Conversation:
-        """By its id or the beginning of it. Raises ToolError.
+        """To go on with it, by its id or the beginning of it. Raises ToolError.
 
         Calls without an answer get that of `interrupted`, which is kept, too.
         """
-        return self._whole(*self._read(name), interrupted)
+        found = self._read(name)[0].id
+        self._hold(found)
+        # Read again: whoever had it until now may have said more.
+        return self._whole(*self._read(found), interrupted)
 
     def read(self, name: str) -> Conversation:
-        """As `load`, and nothing is changed: whoever has it open may be in the middle of a call."""
+        """To look at it; nothing is changed: whoever has it open may be in the middle of a call."""
         conversation, given = self._read(name)
         if not given:
             return conversation
@@ -174,6 +180,20 @@ class ConversationStore:
                 self.add(broken, given[at].to_data(), at)
         answers = ToolsAnswered(tuple(given[at] for at in sorted(given)))
         return replace(broken, messages=(*messages, answers))
+
+    def _hold(self, name: str) -> None:
+        from tongs.store.conversation_holds import hold  # noqa: PLC0415 - not for a listing
+
+        try:
+            held = hold(self._state, name)
+        except OSError as error:
+            raise self._refused(error) from None
+        if not held:
+            raise ToolError(
+                ErrorCode.EXECUTION_ERROR,
+                f"the conversation {name} is open in another process",
+                hint="go on with it there, or begin a new one",
+            )
 
     def _refused(self, error: Exception) -> ToolError:
         return ToolError(

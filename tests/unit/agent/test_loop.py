@@ -19,7 +19,7 @@ from tongs.agent.events import (
     Retrying,
     TextShown,
 )
-from tongs.agent.loop import Agent, Carried, Numbered, Options, Outcome
+from tongs.agent.loop import MOST_CALLS, Agent, Carried, Numbered, Options, Outcome
 from tongs.agent.retrying import MOST_TRIES, pause_before_retry
 from tongs.core.conversation import (
     CallAnswered,
@@ -171,6 +171,16 @@ def test_after_the_last_step_no_call_is_run_and_each_is_answered() -> None:
     last = outcome.conversation.messages[-1]
     assert isinstance(last, ToolsAnswered)
     assert all("steps" in answer.text for answer in last.answers)
+
+
+@pytest.mark.parametrize(("calls", "left"), [(MOST_CALLS, 0), (5000, 1)])
+def test_the_calls_of_one_step_have_an_end_and_the_model_hears_of_it(calls: int, left: int) -> None:
+    model, tools, journal = Scripted([("look", {})] * calls, "ok"), FakeTools(), Kept()
+    outcome, _ = answered(model, tools, journal)
+    assert len(tools.ran) == MOST_CALLS
+    assert is_whole(outcome.conversation)
+    assert len(journal.answers) == MOST_CALLS + left
+    assert sum("nor any after it" in answer.text for _, answer in journal.answers) == left
 
 
 def test_a_rate_limit_is_waited_for_and_said() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import itertools
 import json
 import socket
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 import pytest
-from tests.model_servers import ModelServer, Turn, refusals
+from tests.model_servers import ModelServer, Turn, openai_delta, refusals
 from tests.web import Reply, Web
 
 from tongs.agent.pydantic_models import ProviderModel
@@ -584,3 +586,106 @@ def test_a_missing_extra_says_how_to_get_it(
     failed = failure(model(model_server()))
 
     assert (failed.kind, failed.hint) == ("unavailable", "pip install 'tongs[chat]'")
+
+
+@everywhere
+def test_a_wild_call_can_be_said_back(protocol: str, model_server: Serve) -> None:
+    """It stands in the conversation from then on; twin: the name as it came is what is kept."""
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"x": deep}
+    wild = Turn(text=["a\ud800b"], calls=[("lo\x1bok\ud800", {}), ("look", deep)])
+    server = model_server(protocol, wild, Turn(text=["ok"]))
+    said = last(heard(model(server, protocol))).said
+
+    answers = tuple(CallAnswered(call.id, call.name, "no", ok=False) for call in said.calls)
+    events = heard(model(server, protocol), UserSaid("hi"), said, ToolsAnswered(answers))
+
+    assert last(events).said.text == "ok"
+    assert [call.name for call in said.calls] == ["lo\x1bok\ufffd", "look"]
+    assert "lo_ok_" in server.asked[-1].body.decode()
+    assert "\\u001b" not in server.asked[-1].body.decode()
+
+
+@pytest.mark.parametrize("thinking", ["", "hm"])
+def test_calls_of_one_id_are_told_apart(thinking: str, model_server: Serve) -> None:
+    calls = [("look", {"at": "a"}), ("look", {"at": "b"})]
+    server = model_server("anthropic", Turn(thinking=thinking, calls=calls), Turn(text=["ok"]))
+    server.renamed = ("toolu_2", "toolu_1")
+    said = last(heard(model(server, "anthropic"))).said
+    assert [call.id for call in said.calls] == ["toolu_1", "toolu_1-1"]
+
+    answers = tuple(CallAnswered(call.id, call.name, "no", ok=False) for call in said.calls)
+    heard(model(server, "anthropic"), UserSaid("hi"), said, ToolsAnswered(answers))
+
+    _, made, answered = json.loads(server.asked[-1].body)["messages"]
+    used = [block["id"] for block in made["content"] if block["type"] == "tool_use"]
+    assert (
+        used == [block["tool_use_id"] for block in answered["content"]] == ["toolu_1", "toolu_1-1"]
+    )
+
+
+def test_a_call_that_was_cut_off_is_not_taken_for_one_without_arguments(
+    model_server: Serve,
+) -> None:
+    for stop, arguments in (("end", {}), ("length", None)):
+        server = model_server("openai", Turn(calls=[("clean", "")], stop=stop))
+        assert last(heard(model(server))).said.calls[0].arguments == arguments
+
+
+STREAMED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+END = openai_delta({}, "stop") + b"data: [DONE]\n\n"
+
+
+@contextmanager
+def served(head: bytes, pieces: Iterable[bytes]) -> Iterator[str]:
+    """A server that says just this, without an end where the pieces have none."""
+    web = Web(lambda asked: Reply(pieces=itertools.chain([head], pieces)))
+    try:
+        yield f"{web.url}/v1"
+    finally:
+        web.close()
+
+
+ENDLESS = {
+    "a line": itertools.repeat(b"data: " + b"x" * 65536),
+    "words": itertools.repeat(openai_delta({"content": "x" * 65536})),
+    "arguments": itertools.chain(
+        [openai_delta({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "look"}}]})],
+        itertools.repeat(
+            openai_delta({"tool_calls": [{"index": 0, "function": {"arguments": "x" * 65536}}]})
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_an_answer_without_an_end_is_given_up(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tongs.agent.bounded.MOST_SENT", 4 * 1024 * 1024)
+    monkeypatch.setattr("tongs.agent.pydantic_models.MOST_SAID", 1024 * 1024)
+    with served(STREAMED, ENDLESS[what]) as address:
+        failed = failure(model(address))
+    assert (failed.kind, "sends more than" in failed.message) == ("bad-request", True)
+
+
+@pytest.mark.parametrize("status", [401, 500])
+def test_a_page_of_an_error_without_an_end_is_cut(status: int) -> None:
+    head = f"HTTP/1.1 {status} No\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+    with served(head.encode(), itertools.repeat(b"no " * 1000)) as address:
+        failed = failure(model(address))
+    assert failed.kind == {401: "auth", 500: "server"}[status]
+    assert len(failed.message) < 500
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_packed_answer_is_not_unpacked(packed: bool) -> None:
+    """A thousand times its size may be in it, and nobody asked for one."""
+    text = b"".join((*map(openai_delta, ({"role": "assistant"}, {"content": "hi"})), END))
+    head = STREAMED.replace(
+        b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n" if packed else b"\r\n\r\n"
+    )
+    with served(head, [gzip.compress(text) if packed else text]) as address:
+        if packed:
+            assert "packs it unasked" in failure(model(address)).message
+        else:
+            assert last(heard(model(address))).said.text == "hi"

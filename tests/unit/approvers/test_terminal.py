@@ -173,6 +173,25 @@ def test_bad_json_is_said_and_edited_again(ask: Ask, answer_file: Path) -> None:
     assert answer(answer_file)[:2] == [True, {"TARGET": "prod", "CMD": "rm \u202ex"}]
 
 
+def test_keys_from_before_the_arguments_were_shown_do_not_accept_them(
+    ask: Ask, answer_file: Path
+) -> None:
+    """Its twin is the one above, where they are typed afterwards."""
+    screen = ask()
+    screen.wait_for(QUESTION)
+    screen.type("e\n")
+    screen.wait_for("Ctrl-S")
+    screen.type("junk\x13" + "\x7f" * 4 + "\x13")
+    screen.wait_for("this is no JSON")
+    screen.wait_for("Ctrl-S")
+    screen.type("\x03")
+    screen.wait_for(QUESTION)
+    screen.type("d no\n")
+
+    assert screen.end() == 0
+    assert answer(answer_file) == [False, None, "terminal", "no"]
+
+
 def test_editing_can_be_given_up(ask: Ask, answer_file: Path) -> None:
     screen = ask()
     screen.wait_for(QUESTION)

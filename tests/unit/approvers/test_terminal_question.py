@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from tongs.approvers.terminal_question import description, is_cut
 from tongs.core.approval import ApprovalRequest, FileChange
 from tongs.core.call import Caller, CallerKind
@@ -85,3 +89,19 @@ def test_a_nested_call_names_everybody_above_it() -> None:
     asked = ApprovalRequest("1", "write_file", {}, "", caller=caller)
 
     assert "(asked by: outer > inner)" in description(asked)
+
+
+@pytest.mark.parametrize("more", [0, 500])
+def test_arguments_that_nobody_declared_push_away_none_that_somebody_did(more: int) -> None:
+    junk = {f"x{number}": "y" for number in range(more)}
+    asked = replace(
+        request(input_schema={"properties": {"command": {}}}),
+        args={**junk, "command": "rm important", **({"n" * 5000: 1} if more else {})},
+    )
+    lines = description(asked).splitlines()
+    assert [line.split() for line in lines[1:2]] == [["command", '"rm', 'important"']]
+    assert len(lines) < 60
+    assert max(map(len, lines)) < 600
+    assert is_cut(asked) is bool(more)
+    everything = description(asked, whole=True)
+    assert all(name in everything for name in asked.args)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,8 +25,10 @@ from tongs.agent.events import (
 )
 from tongs.agent.loop import Outcome
 from tongs.core.conversation import CallMade, ModelSaid, ToolsAnswered, UserSaid
+from tongs.core.tool import Tool
 from tongs.runtime.agent_tools import unfinished
-from tongs.runtime.chatting import Chat, Wishes, open_chat
+from tongs.runtime.chatting import Chat, Wishes, began_elsewhere, open_chat
+from tongs.runtime.model_calls import MOST_AT_ONCE
 from tongs.store.conversations import ConversationStore
 
 if TYPE_CHECKING:
@@ -144,6 +149,27 @@ def test_calls_run_side_by_side_unless_one_may_see_what_the_other_changes(
     assert told(model) == ["(no output)", "(no output)"]
 
 
+@pytest.mark.parametrize(("calls", "most"), [(3, 3), (30, MOST_AT_ONCE)])
+def test_many_calls_of_one_turn_run_a_few_at_once(project: Project, calls: int, most: int) -> None:
+    running: list[int] = []
+    counts: list[int] = []
+
+    async def wait(arguments: Mapping[str, Any]) -> str:
+        running.append(1)
+        await asyncio.sleep(0.01)
+        counts.append(len(running))
+        running.pop()
+        return "waited"
+
+    model = Scripted([("wait", {})] * calls, "ok")
+    runtime = Runtime.open(project.root, auto_approve=["wait"])
+    project._open.append(runtime)
+    runtime.register(Tool("wait", "waits", {"type": "object"}, tags=("read",), execute=wait))
+    said(open_chat(runtime, model, Wishes()))
+    assert told(model) == ["waited"] * calls
+    assert max(counts) == most
+
+
 def test_where_one_answer_cannot_be_kept_no_other_call_goes_on(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +186,29 @@ def test_where_one_answer_cannot_be_kept_no_other_call_goes_on(
         said(chat)
     done = [record for record in project.records() if record["event"] == "TOOL_EXECUTED"]
     assert sorted(record["tool"] for record in done) == ["look", "slow"]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_call_whose_answer_could_not_be_kept_is_told_to_the_model_later(
+    project: Project, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    project.write("look", LOOK)
+    model = Scripted([("look", {"X": "1"})], *(() if lost else ("ok",)), "I see")
+    chat = opened(project, model, allow=["tool:read"])
+
+    def full(*given: object) -> None:
+        raise ToolError("EXECUTION_ERROR", "no space left")
+
+    with monkeypatch.context() as patch, pytest.raises(ToolError) if lost else nullcontext():
+        if lost:
+            patch.setattr("tongs.store.conversations.StoredJournal.add_answer", full)
+        said(chat)
+    said(chat, "and?")
+    _, made, answers, *_, last = model.asked[-1][0]
+    assert isinstance(made, ModelSaid)
+    assert isinstance(answers, ToolsAnswered)
+    assert ("it ran and ended well" in answers.answers[0].text) is lost
+    assert last == UserSaid("and?")
 
 
 def test_to_stop_ends_the_process_tree_of_the_call(project: Project) -> None:
@@ -198,6 +247,20 @@ def test_with_many_tools_the_model_finds_the_others(project: Project) -> None:
     assert "zebra" not in first
     assert "zebra" in second
     assert told(model) == ["3\n"]
+
+
+@pytest.mark.parametrize(("tags", "found"), [((), True), (("small",), False)])
+def test_a_search_finds_no_tool_without_the_tags_that_the_person_chose(
+    project: Project, tags: tuple[str, ...], found: bool
+) -> None:
+    for number in range(4):
+        text = f"description: number {number}\nbash: echo {number}\ntags: [read, small]\n"
+        project.write(f"tool{number}", text)
+    project.write("zebra", "description: counts zebras\nbash: echo 3\ntags: [read]\n")
+    model = Scripted([("tools_search", {"query": "zebras"})], [("zebra", {})], "three")
+    said(opened(project, model, Wishes(tags=tags, most_offered=3), allow=["tool:read"]))
+    assert ("zebra" in model.asked[1][1]) is found
+    assert (told(model) == ["3\n"]) is found
 
 
 def test_tools_by_name_and_no_tools(project: Project) -> None:
@@ -289,6 +352,24 @@ def test_a_conversation_goes_on_where_it_ended(project: Project) -> None:
         ModelSaid("first answer", (), model.asked[0][0][1].usage, "scripted"),  # type: ignore[union-attr]
         UserSaid("second question"),
     )
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_a_conversation_of_another_project_says_so(
+    project: Project, tmp_path: Path, elsewhere: bool
+) -> None:
+    model = Scripted("hi", "still")
+    first = opened(project, model)
+    said(first)
+    other = tmp_path / "other"
+    (other / ".tongs").mkdir(parents=True)
+    root = other if elsewhere else project.root
+    runtime = Runtime.open(root)
+    project._open.append(runtime)
+    chat = open_chat(runtime, model, Wishes(resume=first.conversation.id))
+    said(chat)
+    assert bool(began_elsewhere(chat, str(root))) is elsewhere
+    assert (f"began in {project.root} and goes on in {root}" in model.asked[-1][2]) is elsewhere
 
 
 def test_there_may_be_nothing_to_go_on_with(project: Project) -> None:

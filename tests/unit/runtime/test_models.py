@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tongs.config.settings import ModelConfig, Reference
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.runtime import Runtime
-from tongs.runtime.models import known_models, open_model, usual_keys
+from tongs.runtime.models import KnownModel, known_models, open_model, usual_keys
 
 
 @pytest.fixture
@@ -103,3 +104,19 @@ def test_usual_variables_are_found() -> None:
     assert usual_keys({"OPENAI_API_KEY": "x", "GEMINI_API_KEY": ""}) == [
         ("openai", "OPENAI_API_KEY")
     ]
+
+
+@pytest.mark.parametrize(
+    ("address", "exposed"),
+    [
+        ("http://127.0.0.1:9/v1", False),
+        ("http://localhost/v1", False),
+        ("http://[::1]:9/v1", False),
+        ("https://example.org/v1", False),
+        ("http://example.org/v1", True),
+        ("http://127.0.0.1.example.org/v1", True),
+    ],
+)
+def test_a_key_that_crosses_a_network_in_the_open_is_said(address: str, exposed: bool) -> None:
+    key = Reference("env:MY_KEY", "config.yml:1")
+    assert KnownModel("mine", ModelConfig("openai", "m", address, key)).exposed is exposed

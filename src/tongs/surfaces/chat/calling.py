@@ -15,12 +15,11 @@ from tongs.core.parts import Door
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
+from tongs.runtime.agent_tools import DENIALS
 from tongs.surfaces.chat.slash import Slash, split_words, texts_of, usage
 
 if TYPE_CHECKING:
     from tongs.surfaces.chat.session import Session
-
-_DENIALS = (ErrorCode.DENIED, ErrorCode.APPROVAL_DENIED, ErrorCode.UNTRUSTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ def _ended(call: ToolCall, tool: Tool, result: ToolResult) -> CallEnded:
     text = result.output if error is None else error.message
     seconds = float(result.metadata.get("durationMs", 0)) / 1000
     code = "" if error is None else str(error.code)
-    denied = error is not None and error.code in _DENIALS
+    denied = error is not None and error.code in DENIALS
     return CallEnded(call.id, call.id, tool.name, result.ok, text, code, denied, seconds)
 
 

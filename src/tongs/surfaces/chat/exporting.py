@@ -39,7 +39,11 @@ def as_json(conversation: Conversation) -> str:
 
 
 def as_markdown(conversation: Conversation) -> str:
-    """For a reader, so with hidden characters written out."""
+    """For a reader, so with hidden characters written out.
+
+    What somebody said is a quotation, what a tool wrote a block of code: nothing in it can pass for
+    a heading of ours, and so for the words of another.
+    """
     title = " ".join(conversation.title.split()) or "Conversation"
     about = (conversation.started, conversation.model, conversation.project)
     head = [f"# {title}", " · ".join((*about, f"conversation {conversation.id}"))]
@@ -51,25 +55,35 @@ def _parts(message: Message) -> Iterator[str]:
     match message:
         case UserSaid(text):
             yield "## You"
-            yield text
+            yield _quoted(text)
         case ModelSaid():
             yield f"## {message.model or 'Model'}"
             if message.text:
-                yield message.text
+                yield _quoted(message.text)
             for call in message.calls:
                 yield _call(call)
         case ToolsAnswered(answers):
             for answer in answers:
                 how = "Result" if answer.ok else "No result"
-                yield f"**{how} of `{answer.name}`**"
+                yield f"**{how} of {_code(answer.name)}**"
                 yield fenced(answer.text)
 
 
 def _call(call: CallMade) -> str:
     if call.arguments is None:
-        return f"**Call of `{call.name}`** ({call.error})\n\n{fenced(call.raw)}"
+        why = " ".join(call.error.split())
+        return f"**Call of {_code(call.name)}** ({why})\n\n{fenced(call.raw)}"
     arguments = json.dumps(dict(call.arguments), indent=2, ensure_ascii=False)
-    return f"**Call of `{call.name}`**\n\n{fenced(arguments, 'json')}"
+    return f"**Call of {_code(call.name)}**\n\n{fenced(arguments, 'json')}"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def _code(name: str) -> str:
+    """A name that a model made up may be any text."""
+    return f"`{' '.join(name.split()).replace('`', chr(39))}`"
 
 
 def fenced(text: str, language: str = "") -> str:

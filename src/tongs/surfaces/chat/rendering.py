@@ -1,8 +1,8 @@
 """What happens in a conversation, as text for a terminal.
 
 Everything a model, a tool or a stranger wrote is shown with its hidden characters written out, so
-nothing but `paint` colours anything. Output of tools stands behind a bar: no line of it can look
-like one of ours.
+nothing but `paint` colours anything. Output of tools stands behind a bar, and so do lines of a
+model that begin as ours do: none can pass for one of ours.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tongs.agent.events import (
 from tongs.core.annotations import Any, TypeAlias
 from tongs.core.conversation import Conversation, Message, ModelSaid, ToolsAnswered, UserSaid
 from tongs.output import decoded, visible
+from tongs.surfaces.cli.apart import Apart, apart
 
 # A text in a colour, or as it is where no colours are wanted.
 Paint: TypeAlias = Callable[[str, str], str]
@@ -52,6 +53,7 @@ class Rendering:
         self._thinking = thinking
         self._most_lines = most_lines
         self._at_line_start = True
+        self._words = Apart()
         self._calls: dict[str, _Output] = {}
 
     def show(self, event: AgentEvent) -> str:
@@ -83,13 +85,13 @@ class Rendering:
         if self._at_line_start:
             return ""
         self._at_line_start = True
-        return "\n"
+        return f"{visible(self._words.rest())}\n"
 
     def _said(self, text: str, color: str = "") -> str:
         if not text:
             return ""
         self._at_line_start = text.endswith("\n")
-        shown = visible(text)
+        shown = visible(self._words.shown(text))
         return self._paint(shown, color) if color else shown
 
     def _label(self, word: str, text: str, color: str) -> str:
@@ -207,7 +209,7 @@ def _recalled(message: Message, paint: Paint) -> Iterator[str]:
             yield paint("> ", "green") + visible(text)
         case ModelSaid():
             if message.text:
-                yield visible(message.text)
+                yield visible(apart(message.text))
             for call in message.calls:
                 arguments = arguments_line(call.arguments or {})
                 yield label("call", f"{call.name} {arguments}", "cyan", paint)

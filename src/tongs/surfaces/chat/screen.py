@@ -11,6 +11,7 @@ from tongs.agent.events import AgentEvent
 from tongs.core.annotations import Any
 from tongs.surfaces.chat.rendering import Rendering, label
 from tongs.surfaces.cli.console import Console
+from tongs.surfaces.cli.held_events import HeldEvents
 
 # Of a call that the person makes; the model's calls show less.
 _MOST_LINES = 200
@@ -23,7 +24,9 @@ class Screen:
         self._console = console
         self._model = Rendering(self.paint, thinking=thinking)
         self._own = Rendering(self.paint, most_lines=_MOST_LINES)
-        self._waiting: list[tuple[Rendering, AgentEvent]] = []
+        # The model answers, or the person makes a call: never both.
+        self._rendering = self._model
+        self._waiting = HeldEvents()
         self._held = 0
         self._keys: Any = None
 
@@ -74,12 +77,14 @@ class Screen:
             self._held -= 1
             if was_hushed:
                 self._hush()
-            while self._waiting and not self._held:
-                self._show(*self._waiting.pop(0))
+            if not self._held:
+                for event in self._waiting.taken():
+                    self.write(self._rendering.show(event))
 
     def _show(self, rendering: Rendering, event: AgentEvent) -> None:
+        self._rendering = rendering
         if self._held:
-            self._waiting.append((rendering, event))
+            self._waiting.add(event)
         else:
             self.write(rendering.show(event))
 

@@ -15,7 +15,7 @@ from tongs.core.conversation import ChatModel
 from tongs.core.errors import ToolError
 from tongs.core.record import replace
 from tongs.core.tool import Tool
-from tongs.runtime.chatting import Chat, Wishes, open_chat
+from tongs.runtime.chatting import Chat, Wishes, began_elsewhere, open_chat
 from tongs.surfaces.chat import commands
 from tongs.surfaces.chat.calling import Given, call_tool
 from tongs.surfaces.chat.prompt import Interrupted, Prompt
@@ -203,6 +203,8 @@ class Session:
     def _greet(self) -> None:
         conversation = self.chat.conversation
         self.screen.write(recap(conversation, self.screen.paint))
+        if elsewhere := began_elsewhere(self.chat, self.runtime.places.root):
+            self.screen.say("warning", elsewhere, "yellow")
         waiting = len(self.runtime.approvals.pending())
         if waiting:
             calls = "1 call waits" if waiting == 1 else f"{waiting} calls wait"

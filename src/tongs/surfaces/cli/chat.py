@@ -110,7 +110,9 @@ def _list(invocation: Invocation) -> int:
     for line in table(("ID", "LAST USED", "MODEL", "PROJECT", "TITLE"), rows, console.width()):
         console.data(f"{line}\n")
     console.flush()
-    console.hint(f"tongs chat --continue {found[0].id}")
+    here = [each.id for each in found if each.project == invocation.runtime.places.root]
+    if here:
+        console.hint(f"tongs chat --continue {here[0]}")
     return failure.OK
 
 

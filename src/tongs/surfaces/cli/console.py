@@ -47,7 +47,11 @@ class Console:
 
     def say(self, text: str = "") -> None:
         """One or more lines to stderr."""
-        self._write(self.err, f"{_seen(text) if self.err_is_terminal else text}\n")
+        self.talk(f"{text}\n")
+
+    def talk(self, text: str) -> None:
+        """To stderr as it comes, with no newline of ours."""
+        self._write(self.err, _seen(text) if self.err_is_terminal else text)
 
     def label(self, label: str, text: str, color: str = "") -> None:
         """`label: text` on stderr, the label coloured where colour is wanted."""

@@ -67,7 +67,7 @@ def answer(invocation: Invocation, model: ChatModel, wishes: Wishes, text: str) 
     """Let this model answer; the exit code tells how that went."""
     import asyncio
 
-    from tongs.runtime.chatting import open_chat
+    from tongs.runtime.chatting import began_elsewhere, open_chat
     from tongs.surfaces.cli.run_shown import Shown
 
     shown = Shown(
@@ -80,6 +80,8 @@ def answer(invocation: Invocation, model: ChatModel, wishes: Wishes, text: str) 
         approver=_approver(invocation),
         review=_reviewer(invocation, shown),
     )
+    if elsewhere := began_elsewhere(chat, invocation.runtime.places.root):
+        invocation.console.warn(elsewhere)
     outcome = asyncio.run(_said(invocation, chat, text, shown))
     shown.end(outcome)
     return _EXIT_CODES[outcome.kind]

@@ -20,7 +20,10 @@ from tongs.agent.events import (
     ThinkingShown,
 )
 from tongs.agent.loop import Outcome
+from tongs.output import decoded
+from tongs.surfaces.cli.apart import Apart
 from tongs.surfaces.cli.console import Console
+from tongs.surfaces.cli.held_events import HeldEvents
 
 _LONGEST_LINE = 200
 
@@ -33,20 +36,24 @@ class Shown:
         self._json = json
         self._verbose = verbose
         self._at_line_start = True
+        # Elsewhere the words are data, and lines of ours are not among them.
+        self._words = Apart() if console.out_is_terminal else None
+        # Where lines of JSON go elsewhere, a question is in nobody's way.
+        self._shares_terminal = console.out_is_terminal or not json
         self._holds = 0
-        self._held: list[AgentEvent] = []
+        self._held = HeldEvents()
 
     def __call__(self, event: AgentEvent) -> None:
         if isinstance(event, QuestionAsked):
             self._show(event)
             self._holds += 1
-        elif isinstance(event, QuestionAnswered):
+            return
+        if isinstance(event, QuestionAnswered):
             self._holds -= 1
-            self._held.append(event)
-            self._give()
-        elif self._holds:
-            self._held.append(event)
+        if self._holds and self._shares_terminal:
+            self._held.add(event)
         else:
+            self._give()
             self._show(event)
 
     @contextmanager
@@ -84,8 +91,9 @@ class Shown:
         console.flush()
 
     def _give(self) -> None:
-        while self._held and not self._holds:
-            self._show(self._held.pop(0))
+        if not self._holds:
+            for event in self._held.taken():
+                self._show(event)
 
     def _show(self, event: AgentEvent) -> None:
         if self._json:
@@ -94,7 +102,7 @@ class Shown:
             return
         match event:
             case TextShown(text):
-                self._console.data(text)
+                self._console.data(text if self._words is None else self._words.shown(text))
                 self._at_line_start = text.endswith("\n")
                 self._console.flush()
             case StepEnded() | Ended():
@@ -106,9 +114,9 @@ class Shown:
             case CallEnded():
                 self._say_ended(event)
             case CallOutput(_, _, data) if self._verbose:
-                self._console.err.write(_short_of(data))
+                self._console.talk(decoded(data))
             case ThinkingShown(text) if self._verbose:
-                self._console.err.write(_short_of(text.encode()))
+                self._console.talk(text)
             case Retrying(kind, message, seconds):
                 wait = f"again in {seconds:.0f} s" if seconds >= 1 else "again at once"
                 self._console.warn(f"{kind}: {_short(message)}; {wait}")
@@ -126,7 +134,8 @@ class Shown:
     def _line(self) -> None:
         """What follows begins on a line of its own."""
         if not self._at_line_start and not self._json:
-            self._console.data("\n")
+            rest = "" if self._words is None else self._words.rest()
+            self._console.data(f"{rest}\n")
             self._at_line_start = True
             self._console.flush()
 
@@ -143,9 +152,3 @@ def _line_of(event: AgentEvent) -> str:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
-
-
-def _short_of(data: bytes) -> str:
-    from tongs.output import visible  # noqa: PLC0415 - for `-v` only
-
-    return visible(data.decode("utf-8", "replace"))

@@ -9,7 +9,7 @@ from tongs.core.errors import ToolError
 from tongs.core.tool import Tool
 from tongs.registry import not_found
 from tongs.runtime import Runtime
-from tongs.runtime.offering import SEARCH
+from tongs.runtime.offering import SEARCH, has_one
 from tongs.surfaces.mcp.listing import wire_tool
 from tongs.surfaces.mcp.meta import CREATE, kind_of, meta_tools
 from tongs.surfaces.mcp.options import Options
@@ -81,8 +81,7 @@ class Offers:
         return self._is_tagged(tool) and (not named or any(self._is(tool, name) for name in named))
 
     def _is_tagged(self, tool: Tool) -> bool:
-        wanted = self._options.tags
-        return not wanted or not {*tool.tags, tool.level.value}.isdisjoint(wanted)
+        return has_one(self._options.tags, tool)
 
     def _is(self, tool: Tool, name: str) -> bool:
         if not self._is_there(name):

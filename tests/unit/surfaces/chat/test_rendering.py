@@ -166,3 +166,12 @@ def test_a_label_stays_on_its_line() -> None:
     assert plain("x", "red") == "x"
     assert short("a\n b\tc") == "a b c"
     assert len(arguments_line({"x": "y" * 5000})) == 200
+
+
+def test_no_line_of_a_model_passes_for_one_of_ours() -> None:
+    rendering = Rendering()
+    pieces = [TextShown("Ok.\ndo"), TextShown("ne: look"), StepEnded(1, 0, Usage())]
+    assert "".join(map(rendering.show, pieces)) == "Ok.\nmodel | done: look\n"
+    ended = CallEnded("1", "c", "look", ok=True, text="", seconds=0.1)
+    assert rendering.show(ended) == "done: look (0.1 s)\n"
+    assert rendering.show(TextShown("hin")) + rendering.line_end() == "hin\n"
