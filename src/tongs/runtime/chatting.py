@@ -59,10 +59,11 @@ class Chat:
     async def say(self, text: str, observe: Observe) -> Outcome:
         """Give the model a message, and let it answer. Raises ToolError where nothing is kept."""
         said = UserSaid(text)
-        self._journal.add(said)
         messages = (*self.conversation.messages, said)
-        self.conversation = replace(self.conversation, messages=messages)
-        outcome = await self.agent.answer(self.conversation, observe)
+        with self._store.going_on():
+            self._journal.add(said)
+            self.conversation = replace(self.conversation, messages=messages)
+            outcome = await self.agent.answer(self.conversation, observe)
         self.conversation = outcome.conversation
         return outcome
 
