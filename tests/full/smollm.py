@@ -52,7 +52,9 @@ class SmolServer(ModelServer):
     def _written(self, messages: Messages, schema: Any = None) -> Iterator[str]:
         """The model's words as they come; where nobody reads on, it stops."""
         asked = {"messages": messages, "max_tokens": _MOST_TOKENS, "stream": True}
-        request: dict[str, Any] = {**asked, "temperature": 0, "seed": 1}
+        # Without what is kept of prompts before, the same question has the same answer each time.
+        steady = {"temperature": 0, "seed": 1, "cache_prompt": False}
+        request: dict[str, Any] = {**asked, **steady}
         if schema is not None:
             named = {"name": "reply", "schema": schema}
             request["response_format"] = {"type": "json_schema", "json_schema": named}

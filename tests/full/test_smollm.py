@@ -87,21 +87,23 @@ def events(tongs: Run) -> list[tuple[str, Any]]:
     return [(each["event"], each.get("arguments")) for each in found if "tool" in each]
 
 
-@pytest.mark.parametrize("walls", ["strict", "off"])
-def test_a_question_leads_to_an_approved_confined_call_and_an_answer_with_its_result(
-    place: Place, address: str, mark: Path, tongs: Run, screen: Show, walls: str
-) -> None:
-    (place.user / "config.yml").write_text(f"security: {{enforcement: '{walls}'}}\n")
-
+def allowed(address: str, screen: Show) -> str:
+    """What stands on the terminal after a person has allowed the call: that it ran, the answer."""
     shown = screen("run", PROMPT, *of(address), "--tools", "weather")
     shown.wait_for(QUESTION, PATIENCE)
     assert "weather wants to run (asked by: model" in shown.text
     shown.type("a\n")
     assert shown.end(PATIENCE) == 0
+    return shown.text
 
-    _, answer = shown.text.split("done: weather")
+
+def test_a_question_leads_to_an_approved_confined_call_and_an_answer_with_its_result(
+    address: str, mark: Path, tongs: Run, screen: Show
+) -> None:
+    _, answer = allowed(address, screen).split("done: weather")
+
     assert "17 degrees" in answer
-    assert mark.exists() == (walls == "off")
+    assert not mark.exists()
     asked, approved, started, executed = events(tongs)
     assert asked[0] == "APPROVAL_REQUESTED"
     assert list(asked[1]) == ["CITY"]
@@ -110,7 +112,17 @@ def test_a_question_leads_to_an_approved_confined_call_and_an_answer_with_its_re
     assert executed == ("TOOL_EXECUTED", None)
 
 
-def test_a_call_is_edited_in_the_chat_and_the_answer_is_about_what_ran(
+def test_without_walls_the_same_call_leaves_its_mark(
+    place: Place, address: str, mark: Path, screen: Show
+) -> None:
+    (place.user / "config.yml").write_text("security: {enforcement: off}\n")
+
+    assert "done: weather" in allowed(address, screen)
+
+    assert mark.exists()
+
+
+def test_a_call_is_edited_in_the_chat_and_the_answer_has_the_result_of_what_ran(
     address: str, mark: Path, tongs: Run, tmux: Tmux
 ) -> None:
     tmux.wait_for("$")
