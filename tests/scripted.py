@@ -65,6 +65,9 @@ class Scripted:
         finally:
             self.closed += 1
 
+    def load(self) -> None:
+        """Nothing takes long."""
+
     async def aclose(self) -> None:
         """It has no connections."""
 

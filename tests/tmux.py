@@ -36,8 +36,8 @@ class Tmux:
         self._run("set-buffer", text)
         self._run("paste-buffer", "-p")
 
-    def wait_for(self, shown: str) -> str:
-        until = time.monotonic() + 30
+    def wait_for(self, shown: str, seconds: float = 30) -> str:
+        until = time.monotonic() + seconds
         while shown not in (text := self._run("capture-pane", "-p", "-J")):
             assert time.monotonic() < until, text
             # Tmux has no event for "this text is on the screen".

@@ -47,6 +47,8 @@ class Reply:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 20
+    # Small pieces go out as they come: else each may wait for the other side to confirm the last.
+    disable_nagle_algorithm = True
     server: _Server
 
     def handle_one_request(self) -> None:

@@ -9,8 +9,9 @@ the environment.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from importlib import import_module
 
 from tongs.agent.bounded import MOST_SAID, bound, failure_within, length
@@ -34,6 +35,7 @@ from tongs.core.conversation import (
     Usage,
     UserSaid,
 )
+from tongs.core.loading import all_of_it_stays
 from tongs.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -97,6 +99,11 @@ class ProviderModel:
         finally:
             self._answering.pop(asyncio.current_task(), None)
 
+    def load(self) -> None:
+        """See `ChatModel.load`. What is not installed is said where the model is asked."""
+        with suppress(ImportError):
+            _load(self.form)
+
     async def aclose(self) -> None:
         """Close the connections that are kept for the next request."""
         connected, self._connected = self._connected, None
@@ -106,8 +113,7 @@ class ProviderModel:
     def _model(self) -> Model:
         loop = asyncio.get_running_loop()
         if self._connected is None or self._connected[0] is not loop:
-            with without(_READ_WHEN_LOADED):
-                import_module(_LOADED[self.form])
+            _load(self.form)
             with without(_READ_BY_OTHERS):
                 http = _http_client(self._config, self._proxy)
                 http.event_hooks = {
@@ -165,6 +171,13 @@ class ProviderModel:
         if answer.finish_reason == "error":
             raise self._words.unreadable(str((answer.provider_details or {}).get("finish_reason")))
         yield _finished(answer, self.name, self._config)
+
+
+def _load(form: str) -> None:
+    """Raises ImportError."""
+    # Whoever comes second waits: half a package is no use, nor is half an environment.
+    with _ONE_AT_A_TIME, all_of_it_stays(), without(_READ_WHEN_LOADED):
+        import_module(_LOADED[form])
 
 
 def _http_client(model: ModelConfig, proxy: str) -> httpx2.AsyncClient:
@@ -254,6 +267,7 @@ def _google(config: ModelConfig, key: str, http: httpx2.AsyncClient) -> Model:
     return GoogleModel(config.model, provider=GoogleProvider(client=client), profile=profile)
 
 
+_ONE_AT_A_TIME = threading.Lock()
 _LOADED = {
     "openai": "pydantic_ai.models.openai",
     "anthropic": "pydantic_ai.models.anthropic",

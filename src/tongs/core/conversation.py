@@ -218,6 +218,9 @@ class ChatModel(Protocol):
     def instructions(self) -> str:
         """What the person wants this model to be told, from the config; sent by nobody but us."""
 
+    def load(self) -> None:
+        """What takes long before the first request, in any thread; otherwise `stream` does it."""
+
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], instructions: str
     ) -> AsyncIterator[ModelEvent]:

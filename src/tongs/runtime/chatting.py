@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tongs.agent.calls_read import whole
 from tongs.agent.events import Observe
-from tongs.agent.loop import MOST_STEPS, Agent, Journal, Options, Outcome
+from tongs.agent.loop import MOST_STEPS, Agent, Options, Outcome
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
@@ -51,18 +51,19 @@ class Chat:
 
     def __init__(
         self,
+        store: ConversationStore,
         conversation: Conversation,
         agent: Agent,
         offer: Offer,
-        journal: Journal,
         kept: Callable[[], Conversation],
     ) -> None:
-        """`kept` reads what the journal has of the conversation by now."""
+        """`kept` reads what the store has of the conversation by now."""
         self.conversation = conversation
         self.agent = agent
         # What the model may call by now.
         self.offer = offer
-        self._journal = journal
+        self._store = store
+        self._journal = store.journal(conversation)
         self._kept = kept
         # An answer was begun and has not ended.
         self._broke_off = False
@@ -74,10 +75,11 @@ class Chat:
             self.conversation = self._kept()
         self._broke_off = True
         said = UserSaid(whole(text))
-        self._journal.add(said)
         messages = (*self.conversation.messages, said)
-        self.conversation = replace(self.conversation, messages=messages)
-        outcome = await self.agent.answer(self.conversation, observe)
+        with self._store.going_on():
+            self._journal.add(said)
+            self.conversation = replace(self.conversation, messages=messages)
+            outcome = await self.agent.answer(self.conversation, observe)
         self.conversation = outcome.conversation
         self._broke_off = False
         return outcome
@@ -103,13 +105,12 @@ def open_chat(
     tools = AgentTools(runtime, offer, caller, approver)
     parts = (INSTRUCTIONS, _moved(conversation, runtime.places.root), model.instructions)
     told = "\n\n".join(part for part in parts if part)
-    journal = store.journal(conversation)
-    agent = Agent(model, tools, Options(wishes.max_steps, told), journal)
+    agent = Agent(model, tools, Options(wishes.max_steps, told), store.journal(conversation))
 
     def kept() -> Conversation:
         return store.load(conversation.id, interrupted(runtime))
 
-    return Chat(conversation, agent, offer, journal, kept)
+    return Chat(store, conversation, agent, offer, kept)
 
 
 def began_elsewhere(chat: Chat, project: str) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from tongs.core.annotations import Any
 from tongs.core.conversation import (
@@ -64,7 +65,7 @@ class Listed:
 
 
 class ConversationStore:
-    """Opens the file for each step and closes it again: nothing of it is inherited by a fork."""
+    """Every step is on the disk when it returns (`Database`)."""
 
     def __init__(self, state: str, now: Callable[[], float] = time.time) -> None:
         self._state = state
@@ -81,6 +82,10 @@ class ConversationStore:
 
     def journal(self, conversation: Conversation) -> StoredJournal:
         return StoredJournal(self, conversation)
+
+    def going_on(self) -> AbstractContextManager[None]:
+        """While much is said in a row, which is then kept faster. Raises ToolError."""
+        return self._database.many_steps()
 
     def load(self, name: str, interrupted: Interrupted) -> Conversation:
         """To go on with it, by its id or the beginning of it. Raises ToolError.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.errors import ToolError
@@ -20,7 +20,8 @@ _PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """Opens the file for each step and closes it again: nothing of it is inherited by a fork.
+    """Opens the file for each step and closes it again: nothing of it is inherited by a fork,
+    unless somebody asks for `many_steps`.
 
     `tables` are made where they are not there; `refused` says what it means that the file cannot
     be used.
@@ -41,6 +42,21 @@ class Database:
                 database.execute("ROLLBACK")
                 raise
             database.execute("COMMIT")
+
+    @contextmanager
+    def many_steps(self) -> Iterator[None]:
+        """While one step follows another. Whoever closes the file last writes back what was changed
+        in it, which takes longer than a step; so somebody has it open until all are done.
+
+        Raises ToolError.
+        """
+        opened = ExitStack()
+        opened.enter_context(self.open())
+        try:
+            yield
+        finally:
+            # Not by `with`: what goes wrong meanwhile is not a matter of this file.
+            opened.close()
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:

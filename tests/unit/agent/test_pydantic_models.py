@@ -7,6 +7,7 @@ import gzip
 import itertools
 import json
 import socket
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from typing import Any
@@ -575,6 +576,16 @@ def test_one_model_serves_one_event_loop_after_the_other(model_server: Serve) ->
         return last(events).said.text
 
     assert [asyncio.run(once()) for _ in range(2)] == ["ok", "ok"]
+
+
+def test_what_is_loaded_ahead_in_another_thread_is_used(model_server: Serve) -> None:
+    asked = model(model_server("openai", Turn(text=["ok"])))
+    ahead = [threading.Thread(target=asked.load) for _ in range(2)]
+    for thread in ahead:
+        thread.start()
+    assert last(heard(asked)).said.text == "ok"
+    for thread in ahead:
+        thread.join()
 
 
 def test_a_missing_extra_says_how_to_get_it(

@@ -47,6 +47,23 @@ def begun(store: ConversationStore, *said: str) -> Conversation:
     return conversation
 
 
+def test_while_it_goes_on_every_message_is_on_the_disk_and_others_may_write(
+    store: ConversationStore, tmp_path: Path
+) -> None:
+    other = ConversationStore(str(tmp_path / "state"))
+    with store.going_on():
+        first, second = begun(store, "one"), begun(other, "two")
+        read = [other.read(first.id).messages, store.read(second.id).messages]
+    assert read == [(UserSaid("one"),), (UserSaid("two"),)]
+
+
+def test_what_goes_wrong_meanwhile_is_not_the_matter_of_the_store(
+    store: ConversationStore,
+) -> None:
+    with pytest.raises(FileNotFoundError), store.going_on():
+        raise FileNotFoundError
+
+
 def test_what_was_said_is_read_back_in_its_order(store: ConversationStore) -> None:
     conversation = begun(store, "how is it?")
     journal = store.journal(conversation)

@@ -57,6 +57,8 @@ class Session:
     async def run(self) -> None:
         self._greet()
         self._listen()
+        # Meanwhile the person types.
+        asyncio.get_running_loop().run_in_executor(None, self.chat.agent.model.load)
         warned = False
         while not self._ends:
             try:

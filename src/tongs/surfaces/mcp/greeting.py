@@ -165,17 +165,15 @@ def greet(reader: int, writer: int, greeting: Greeting, begin: Callable[[], Any]
 
 def _load(wakes: int) -> None:
     """Everything that serving needs. What is wrong with it is said when it is loaded again."""
-    import gc  # noqa: PLC0415 - here only
+    from tongs.core.loading import all_of_it_stays  # noqa: PLC0415 - here only
 
-    # What is loaded stays: to look for garbage among it takes a tenth of the time.
-    gc.disable()
     try:
-        import tongs.surfaces.mcp.serving  # noqa: PLC0415 - this is the point
-        import tongs.surfaces.mcp.wire  # noqa: F401, PLC0415 - as above
+        with all_of_it_stays():
+            import tongs.surfaces.mcp.serving  # noqa: PLC0415 - this is the point
+            import tongs.surfaces.mcp.wire  # noqa: F401, PLC0415 - as above
     except ImportError:
         pass
     finally:
-        gc.enable()
         os.write(wakes, b"\0")
 
 
