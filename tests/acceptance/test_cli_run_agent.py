@@ -8,51 +8,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.conftest import Outcome, Place, Run, Show
+from tests.acceptance.conftest import SCRIPTED, Agent, Place, Run, Script, Show
 from tests.alive import ended, started
 
-SCRIPTED = str(Path(__file__).with_name("scripted_tongs.py"))
 LOOK = "description: look\nbash: echo seen {X}\nparameters: {X: {}}\ntags: [read]\n"
 SAY = "description: says it\nbash: echo said {X}\nparameters: {X: {}}\n"
-
-Script = Callable[..., str]
-Agent = Callable[..., Outcome]
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Script:
-    def write(*turns: Any) -> str:
-        file = tmp_path / "script.json"
-        file.write_text(json.dumps(turns))
-        return str(file)
-
-    return write
-
-
-@pytest.fixture
-def agent(tongs: Run, script: Script) -> Agent:
-    """`agent([turns], "prompt", "--json")`"""
-
-    def run(turns: list[Any], *arguments: str, **options: Any) -> Outcome:
-        words = (SCRIPTED, script(*turns), "run", *arguments)
-        return tongs(*words, command=sys.executable, **options)
-
-    return run
-
-
-@pytest.fixture
-def told(tmp_path: Path) -> Callable[[], list[Any]]:
-    """What the model was given each time."""
-
-    def read() -> list[Any]:
-        lines = (tmp_path / "script.told").read_text().splitlines()
-        return [json.loads(line) for line in lines]
-
-    return read
 
 
 def test_the_words_go_to_stdout_and_the_rest_to_stderr(

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from tongs.core.annotations import Any
+from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.conversation import (
     CallAnswered,
     CallMade,
@@ -25,6 +25,9 @@ from tongs.core.conversation import (
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass, replace
 from tongs.store.database import Database
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _LONGEST_TITLE = 80
 _TABLES = """
@@ -100,14 +103,25 @@ class ConversationStore:
         answers = ToolsAnswered(tuple(given[at] for at in sorted(given)))
         return replace(conversation, messages=(*conversation.messages, answers))
 
+    def copied(self, name: str) -> Conversation:
+        """A new one with all that was said, and kept like that one. Raises ToolError.
+
+        Calls without an answer are left out: they are still under way where they were made.
+        """
+        source, _ = self._read(name)
+        messages = source.messages
+        if messages and isinstance(last := messages[-1], ModelSaid) and last.calls:
+            messages = messages[:-1]
+        new = self.begin(source.project, source.model)
+        copy = replace(new, title=source.title, messages=messages)
+        rows = [row for message in messages for row in _rows(message)]
+        if rows:
+            self._keep(copy, rows)
+        return copy
+
     def _read(self, name: str) -> tuple[Conversation, dict[int, CallAnswered]]:
         with self._database.open() as database:
-            found = database.execute(
-                "SELECT * FROM conversations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(name), name)
-            ).fetchall()
-            if not name or len(found) != 1:
-                raise _unknown(name, several=len(found) > 1)
-            row = found[0]
+            row = _row(database, name)
             said = database.execute(
                 "SELECT position, data FROM said WHERE conversation = ? ORDER BY number",
                 (row["id"],),
@@ -151,8 +165,13 @@ class ConversationStore:
         self, conversation: Conversation, data: dict[str, Any], position: int | None = None
     ) -> None:
         """Kept when this returns; raises ToolError."""
+        self._keep(conversation, [(position, data)])
+
+    def _keep(
+        self, conversation: Conversation, said: Sequence[tuple[int | None, dict[str, Any]]]
+    ) -> None:
         values = (
-            *(conversation.id, conversation.title or _title(data), conversation.started),
+            *(conversation.id, conversation.title or _title(said[0][1]), conversation.started),
             *(self._now(), conversation.project, conversation.model),
         )
         with self._database.changing() as database:
@@ -161,9 +180,9 @@ class ConversationStore:
                 " SET changed = excluded.changed, model = excluded.model",
                 values,
             )
-            database.execute(
+            database.executemany(
                 "INSERT INTO said (conversation, position, data) VALUES (?, ?, ?)",
-                (conversation.id, position, json.dumps(data)),
+                [(conversation.id, position, json.dumps(data)) for position, data in said],
             )
 
     def _whole(
@@ -192,7 +211,7 @@ class ConversationStore:
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 f"the conversation {name} is open in another process",
-                hint="go on with it there, or begin a new one",
+                hint=f"go on with it there, or with a copy: tongs chat --continue {name} --copy",
             )
 
     def _refused(self, error: Exception) -> ToolError:
@@ -216,6 +235,22 @@ class StoredJournal:
 
     def add_answer(self, position: int, answer: CallAnswered) -> None:
         self._store.add(self._conversation, answer.to_data(), position)
+
+
+def _row(database: sqlite3.Connection, name: str) -> sqlite3.Row:
+    found: list[sqlite3.Row] = database.execute(
+        "SELECT * FROM conversations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(name), name)
+    ).fetchall()
+    if not name or len(found) != 1:
+        raise _unknown(name, several=len(found) > 1)
+    return found[0]
+
+
+def _rows(message: Message) -> list[tuple[int | None, dict[str, Any]]]:
+    """A message as it is kept: answers to calls one by one."""
+    if isinstance(message, ToolsAnswered):
+        return [(at, answer.to_data()) for at, answer in enumerate(message.answers)]
+    return [(None, message.to_data())]
 
 
 def _divided(

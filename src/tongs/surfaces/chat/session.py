@@ -13,9 +13,8 @@ from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Question
 from tongs.core.conversation import ChatModel
 from tongs.core.errors import ToolError
-from tongs.core.record import replace
 from tongs.core.tool import Tool
-from tongs.runtime.chatting import Chat, Wishes, began_elsewhere, open_chat
+from tongs.runtime.chatting import Wishes, began_elsewhere, open_chat
 from tongs.surfaces.chat import commands
 from tongs.surfaces.chat.calling import Given, call_tool
 from tongs.surfaces.chat.prompt import Interrupted, Prompt
@@ -48,10 +47,12 @@ class Session:
         self._terminal = terminal
         self._wishes = wishes
         self._models = models
+        self.chat = open_chat(
+            runtime, models(None), wishes, approver=self.approve, review=self._review
+        )
         self._ends = False
         # Ends what is under way.
         self._stop: Stop | None = None
-        self.chat = self._opened(models(None), wishes)
         self._prompt = Prompt(runtime.places.state, commands.known(self), self.status)
 
     async def run(self) -> None:
@@ -89,9 +90,8 @@ class Session:
 
     async def change_model(self, name: str) -> None:
         """Go on with another model. Raises ToolError, and then nothing has changed."""
-        conversation, before = self.chat.conversation, self.chat.agent.model
-        resume = conversation.id if conversation.messages else None
-        self.chat = self._opened(self._models(name), replace(self._wishes, resume=resume))
+        before = self.chat.agent.model
+        self.chat.use(self._models(name))
         await before.aclose()
 
     def offer_also(self, tool: Tool) -> None:
@@ -132,9 +132,6 @@ class Session:
         )
         with self.screen.held():
             return await approver(request)
-
-    def _opened(self, model: ChatModel, wishes: Wishes) -> Chat:
-        return open_chat(self.runtime, model, wishes, approver=self.approve, review=self._review)
 
     async def _review(self, tool: Tool) -> bool | None:
         from tongs.surfaces.cli.review import ask_to_approve

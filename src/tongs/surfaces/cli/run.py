@@ -37,6 +37,7 @@ def options(parser: Parser) -> None:
     agent_options(parser)
     parser.add_argument("--continue", dest="go_on", action="store_true")
     parser.add_argument("--conversation", metavar="ID")
+    parser.add_argument("--copy", action="store_true")
     parser.add_argument("--json", action="store_true")
 
 
@@ -57,6 +58,8 @@ def run(invocation: Invocation) -> int:
     invocation.single_thread = False
     if options.go_on and options.conversation:
         raise UsageError("run: --continue and --conversation exclude each other")
+    if options.copy and not (options.go_on or options.conversation):
+        raise UsageError("run: --copy belongs to --continue and --conversation")
     wishes = wishes_of(invocation, "" if options.go_on else options.conversation)
     text = _prompt(options.prompt)
     model = open_model(invocation.runtime, options.model or "", options.base_url or "")
@@ -102,7 +105,7 @@ def wishes_of(invocation: Invocation, resume: str | None) -> Wishes:
             message = f"{command}: --max-steps must be a number from 1 on, got {options.max_steps}"
             raise UsageError(message, f"tongs {command} --max-steps {MOST_STEPS}")
         steps = int(options.max_steps)
-    return Wishes(tools, tags, options.no_tools, steps, resume)
+    return Wishes(tools, tags, options.no_tools, steps, resume, options.copy)
 
 
 async def _said(invocation: Invocation, chat: Chat, text: str, shown: Shown) -> Outcome:
@@ -117,7 +120,7 @@ async def _said(invocation: Invocation, chat: Chat, text: str, shown: Shown) -> 
     try:
         return await chat.say(text, shown)
     finally:
-        await chat.agent.model.aclose()
+        await chat.aclose()
         await invocation.runtime.aclose()
 
 
