@@ -22,8 +22,8 @@ class Screen:
 
     def __init__(self, console: Console, *, thinking: bool = False) -> None:
         self._console = console
-        self._model = Rendering(self.paint, thinking=thinking)
-        self._own = Rendering(self.paint, most_lines=_MOST_LINES)
+        self._model = Rendering(self.paint, thinking=thinking, width=self.width)
+        self._own = Rendering(self.paint, most_lines=_MOST_LINES, width=self.width)
         # The model answers, or the person makes a call: never both.
         self._rendering = self._model
         self._waiting = HeldEvents()
@@ -41,6 +41,9 @@ class Screen:
         if text:
             self._console.styled(text)
             self._console.flush()
+
+    def leave_terminal_that_hung_up(self) -> None:
+        self._console.leave_terminal_that_hung_up()
 
     def say(self, word: str, text: str, color: str = "") -> None:
         """`word: text` on a line of its own."""

@@ -18,7 +18,7 @@ from tongs.runtime.chatting import Wishes, began_elsewhere, open_chat
 from tongs.surfaces.chat import commands
 from tongs.surfaces.chat.calling import Given, call_tool
 from tongs.surfaces.chat.prompt import Interrupted, Prompt
-from tongs.surfaces.chat.rendering import recap
+from tongs.surfaces.chat.rendering import STOPPED, recap
 from tongs.surfaces.chat.screen import Screen
 from tongs.surfaces.chat.slash import Slash, Words, read
 
@@ -51,11 +51,13 @@ class Session:
             runtime, models(None), wishes, approver=self.approve, review=self._review
         )
         self._ends = False
+        self._ended_by = ""
         # Ends what is under way.
         self._stop: Stop | None = None
         self._prompt = Prompt(runtime.places.state, commands.known(self), self.status)
 
-    async def run(self) -> None:
+    async def run(self) -> str:
+        """Until the person ends it; or the name of the signal that did."""
         self._greet()
         self._listen()
         warned = False
@@ -69,6 +71,10 @@ class Session:
                 if warned:
                     self.screen.say("hint", "Ctrl-C again, or Ctrl-D, ends the chat", "cyan")
                 continue
+            except OSError:
+                # The terminal is gone, and the signal that says so is on its way.
+                self._terminate("SIGHUP")
+                break
             warned = False
             if line is None:
                 break
@@ -76,6 +82,7 @@ class Session:
             self._listen()
             await self._guarded(self._typed(line))
         self._farewell()
+        return self._ended_by
 
     def status(self) -> str:
         """The line below the prompt."""
@@ -154,7 +161,7 @@ class Session:
         with self._stoppable(task.cancel):
             await asyncio.wait([task])
         if task.cancelled():
-            self.screen.say("stopped", "as you wished; the chat goes on", "yellow")
+            self.screen.say("stopped", STOPPED, "yellow")
         else:
             task.result()
 
@@ -186,13 +193,16 @@ class Session:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._terminate)
+            if signal.getsignal(number) != signal.SIG_IGN:  # as under `nohup`
+                loop.add_signal_handler(number, self._terminate, number.name)
 
     def _interrupt(self) -> None:
         if self._stop is not None:
             self._stop()
 
-    def _terminate(self) -> None:
+    def _terminate(self, by: str) -> None:
+        self.screen.leave_terminal_that_hung_up()
+        self._ended_by = by
         self._ends = True
         self._interrupt()
         self._prompt.close()
@@ -213,6 +223,8 @@ class Session:
 
     def _farewell(self) -> None:
         conversation = self.chat.conversation
+        if self._ended_by:
+            self.screen.say("ended", f"by {self._ended_by}", "yellow")
         if conversation.messages:
             self.screen.say("kept", f"tongs chat --continue {conversation.id}", "dim")
 

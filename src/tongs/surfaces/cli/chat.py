@@ -71,19 +71,18 @@ def _chat(invocation: Invocation, terminal: Terminal, wishes: Wishes) -> int:
         address = options.base_url if name is None else ""
         return open_model(runtime, name or options.model or "", address or "")
 
-    async def talk() -> None:
+    async def talk() -> str:
         screen = Screen(invocation.console, thinking=options.verbose > 0)
         try:
             session = Session(runtime, screen, terminal, wishes, model)
             try:
-                await session.run()
+                return await session.run()
             finally:
                 await session.chat.aclose()
         finally:
             await runtime.aclose()
 
-    asyncio.run(talk())
-    return failure.OK
+    return failure.CANCELLED if asyncio.run(talk()) else failure.OK
 
 
 def _list(invocation: Invocation) -> int:

@@ -112,11 +112,16 @@ async def _said(invocation: Invocation, chat: Chat, text: str, shown: Shown) -> 
     import asyncio
     import signal
 
+    def stop(by: str) -> None:
+        invocation.console.leave_terminal_that_hung_up()
+        shown.stopped_by = by
+        chat.stop()
+
     loop = asyncio.get_running_loop()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name)
         if signal.getsignal(number) != signal.SIG_IGN:  # as under `nohup`
-            loop.add_signal_handler(number, chat.stop)
+            loop.add_signal_handler(number, stop, name)
     try:
         return await chat.say(text, shown)
     finally:
