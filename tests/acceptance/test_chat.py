@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from tests.acceptance.conftest import TONGS, Place, Run
 from tests.model_servers import ModelServer, Turn
 from tests.tmux import Tmux
 
+SMALL_SERVER = Path(__file__).parents[1] / "small_mcp_server.py"
 SHOUT = (
     "description: says it loudly\nbash: echo to {WHO}, {MODE}\n"
     "parameters:\n  WHO: {}\n  MODE: {enum: [loud, quiet], default: loud}\n"
@@ -253,6 +256,30 @@ def test_a_conversation_goes_on_after_the_chat_was_killed(
     roles = [message["role"] for message in told(server)]
     assert roles[-4:] == ["user", "assistant", "tool", "user"]
     assert "it was not run" in str(told(server)[-2]["content"])
+
+
+def test_servers_that_were_never_connected_are_and_the_model_gets_their_tools(
+    place: Place, chat: Callable[..., Tmux], server: ModelServer
+) -> None:
+    tools = place.project / "tools.json"
+    tools.write_text(json.dumps([{"name": "greet", "inputSchema": {"type": "object"}}]))
+    small = shutil.copy(SMALL_SERVER, place.project)
+    servers = {
+        "small": {"command": ["python3", str(small), str(tools)]},
+        "broken": {"command": ["python3", "nowhere.py"]},
+    }
+    (place.user / "config.yml").write_text(json.dumps({"mcp": {"servers": servers}}))
+    screen = chat(Turn(calls=[("small__greet", {})]), Turn(text=["Greeted."]))
+    screen.keys(literal="half a li")
+    screen.wait_for("connected: small; the model has 1 tool more")
+    screen.wait_for("warning: broken was not connected: ")
+    screen.wait_for("> half a li")
+    screen.line("ne")
+    text = screen.wait_for("Greeted.")
+    assert "  | greet {}\ndone: small__greet (" in text
+    assert [message["content"] for message in told(server) if message["role"] == "user"] == [
+        "half a line"
+    ]
 
 
 @pytest.mark.full

@@ -81,6 +81,16 @@ class Chat:
         self.conversation = conversation
         self._journal: Journal = journal
 
+    def offer_new(self) -> list[str]:
+        """Offer what there is by now and was not when the chat began; the names of it."""
+        if self._wishes.no_tools:
+            return []
+        fresh = _offered(self._runtime, self._wishes).tools
+        new = [name for name in fresh if name not in self.offer.tools]
+        # All of them: of a tool that was named before its server was asked, more is known now.
+        self.offer.tools.update(fresh)
+        return new
+
     async def say(self, text: str, observe: Observe) -> Outcome:
         """Give the model a message, and let it answer. Raises ToolError where nothing is kept."""
         if self._broke_off:
@@ -165,13 +175,17 @@ def _offer(runtime: Runtime, model: ChatModel, wishes: Wishes, review: Review | 
         tool = creation_tool(runtime, lambda: offers[0], model.name, shows)
         if _may_be_called(runtime, tool):
             runtime.register(tool)
-    offer = runtime.offered(
-        wishes.most_offered, tags=wishes.tags, tools=wishes.tools, keep=(CREATE,)
-    )
+    offer = _offered(runtime, wishes)
     if wishes.no_tools:
         offer.tools.clear()
     offers.append(offer)
     return offer
+
+
+def _offered(runtime: Runtime, wishes: Wishes) -> Offer:
+    return runtime.offered(
+        wishes.most_offered, tags=wishes.tags, tools=wishes.tools, keep=(CREATE,)
+    )
 
 
 def _may_be_called(runtime: Runtime, tool: Tool) -> bool:

@@ -17,6 +17,7 @@ from tongs.core.tool import Tool
 from tongs.runtime.chatting import Wishes, began_elsewhere, open_chat
 from tongs.surfaces.chat import commands
 from tongs.surfaces.chat.calling import Given, call_tool
+from tongs.surfaces.chat.connecting import Connecting
 from tongs.surfaces.chat.prompt import Interrupted, Prompt
 from tongs.surfaces.chat.rendering import STOPPED, recap
 from tongs.surfaces.chat.screen import Screen
@@ -52,6 +53,8 @@ class Session:
         )
         self._ends = False
         self._ended_by = ""
+        # What is said as soon as the person has the terminal.
+        self._notices: list[tuple[str, str, str]] = []
         # Ends what is under way.
         self._stop: Stop | None = None
         self._prompt = Prompt(runtime.places.state, commands.known(self), self.status)
@@ -60,8 +63,20 @@ class Session:
         """Until the person ends it; or the name of the signal that did."""
         self._greet()
         self._listen()
+        connecting = Connecting(self)
+        if not self._wishes.no_tools:
+            connecting.begin()
+        try:
+            await self._talk()
+        finally:
+            await connecting.close()
+        self._farewell()
+        return self._ended_by
+
+    async def _talk(self) -> None:
         warned = False
         while not self._ends:
+            self._show_notices()
             try:
                 line = await self._prompt.read()
             except Interrupted as interrupted:
@@ -81,8 +96,15 @@ class Session:
             # The prompt has taken the signals for itself.
             self._listen()
             await self._guarded(self._typed(line))
-        self._farewell()
-        return self._ended_by
+
+    def notice(self, word: str, text: str, color: str) -> None:
+        """Something that happened by itself: it never stands in the middle of an answer."""
+        self._notices.append((word, text, color))
+        self._prompt.above(self._show_notices)
+
+    def _show_notices(self) -> None:
+        while self._notices:
+            self.screen.say(*self._notices.pop(0))
 
     def status(self) -> str:
         """The line below the prompt."""

@@ -85,6 +85,7 @@ def answer(invocation: Invocation, model: ChatModel, wishes: Wishes, text: str) 
     )
     if elsewhere := began_elsewhere(chat, invocation.runtime.places.root):
         invocation.console.warn(elsewhere)
+    _say_unconnected(invocation, wishes)
     outcome = asyncio.run(_said(invocation, chat, text, shown))
     shown.end(outcome)
     return _EXIT_CODES[outcome.kind]
@@ -106,6 +107,15 @@ def wishes_of(invocation: Invocation, resume: str | None) -> Wishes:
             raise UsageError(message, f"tongs {command} --max-steps {MOST_STEPS}")
         steps = int(options.max_steps)
     return Wishes(tools, tags, options.no_tools, steps, resume, options.copy)
+
+
+def _say_unconnected(invocation: Invocation, wishes: Wishes) -> None:
+    """The model could have had more tools; nothing is started for one answer to find out."""
+    runtime = invocation.runtime
+    if runtime.settings.mcp.servers and not (wishes.tools or wishes.no_tools):
+        from tongs.surfaces.cli.servers_shown import say_unconnected
+
+        say_unconnected(invocation.console, runtime.server_tools.unconnected())
 
 
 async def _said(invocation: Invocation, chat: Chat, text: str, shown: Shown) -> Outcome:
