@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -68,6 +69,16 @@ def told(server: ModelServer) -> list[dict[str, object]]:
     return messages
 
 
+def change_who(screen: Tmux, old: str, new: str) -> None:
+    """Answer a question of `shout` by editing its first argument."""
+    screen.keys("e", "Enter")
+    screen.wait_for("Ctrl-S: run with these arguments")
+    screen.keys("Up", "Up", "End", "Left", "Left", *["BSpace"] * len(old))
+    screen.keys(literal=new)
+    screen.wait_for(f'"{new}"')
+    screen.keys("C-s")
+
+
 def test_an_answer_is_seen_while_it_comes_and_stopped_by_a_key(
     chat: Callable[..., Tmux], server: ModelServer
 ) -> None:
@@ -97,12 +108,7 @@ def test_a_call_is_edited_and_the_model_is_told_what_ran(
     screen.line("greet the world")
     text = screen.wait_for(QUESTION)
     assert 'I will.\ncall: shout WHO="world"\nshout wants to run (asked by: model' in text
-    screen.keys("e", "Enter")
-    screen.wait_for("Ctrl-S: run with these arguments")
-    screen.keys("Up", "Up", "End", "Left", "Left", *["BSpace"] * 5)
-    screen.keys(literal="everybody")
-    screen.wait_for('"everybody"')
-    screen.keys("C-s")
+    change_who(screen, "world", "everybody")
     text = screen.wait_for("It is done.")
     assert 'edited: shout WHO="everybody" MODE="loud" (the model is told)' in text
     assert "  | to everybody, loud\ndone: shout (" in text
@@ -280,6 +286,39 @@ def test_servers_that_were_never_connected_are_and_the_model_gets_their_tools(
     assert [message["content"] for message in told(server) if message["role"] == "user"] == [
         "half a line"
     ]
+
+
+def test_a_question_outlives_a_killed_chat_is_edited_later_and_its_call_runs_once(
+    place: Place, chat: Callable[..., Tmux], server: ModelServer
+) -> None:
+    place.tool("shout", SHOUT, scope="user")
+    (place.user / "config.yml").write_text("approvals: {wait: 10m}\n")
+    call = Turn(calls=[("shout", {"WHO": "you"})])
+    screen = chat(call)
+    screen.line("please shout")
+    screen.wait_for(QUESTION)
+    os.kill(screen.child(), signal.SIGKILL)
+    screen.wait_for("exit 137")
+    screen = chat(call, Turn(text=["On we go."]), options="--continue")
+    screen.wait_for("approvals: 1 call waits for an answer: /approve")
+    screen.line("/approve")
+    text = screen.wait_for(" answers it")
+    (name,) = re.findall(r"hint: /approve (\S+) answers it", text)
+    screen.wait_for(PROMPT)
+    screen.line(f"/approve {name}")
+    screen.wait_for(QUESTION)
+    change_who(screen, "you", "everybody")
+    screen.wait_for(f'approved: shout ({name}), with WHO="everybody" MODE="loud"')
+    screen.wait_for(PROMPT)
+    screen.keys("C-l")
+    screen.line("go on")
+    text = screen.wait_for("On we go.")
+    assert "  | to everybody, loud\ndone: shout (" in text
+    assert QUESTION not in text
+    assert place.copy.count("TOOL_EXECUTED") == 1
+    screen.wait_for(PROMPT)
+    screen.line(f"/approve {name}")
+    screen.wait_for("cannot be answered: it was approved, and the call has run")
 
 
 @pytest.mark.full
