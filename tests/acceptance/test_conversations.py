@@ -53,14 +53,6 @@ def test_no_second_process_goes_on_with_a_conversation(
     )
 
 
-def test_it_is_free_as_soon_as_the_first_process_is_gone(
-    talking: subprocess.Popen[bytes], agent: Agent
-) -> None:
-    talking.kill()
-    talking.wait()
-    assert agent(["two"], "second", "--continue").code == 0
-
-
 def test_a_copy_goes_on_beside_it(
     talking: subprocess.Popen[bytes], agent: Agent, tongs: Run, told: Callable[[], list[Any]]
 ) -> None:
@@ -88,3 +80,31 @@ def test_a_copy_has_the_answers_to_calls(place: Place, agent: Agent, tongs: Run)
 def test_a_copy_is_one_of_something(agent: Agent, tongs: Run) -> None:
     assert "--copy belongs to" in agent(["x"], "y", "--copy").stderr
     assert "--copy belongs to" in tongs("chat", "--copy").stderr
+
+
+def test_what_is_exported_from_a_chat_has_its_title(agent: Agent, tongs: Run) -> None:
+    assert agent(["x"], "how many\nare there?").code == 0
+    assert tongs("chat", "--export", the_one(tongs)).stdout.startswith("# how many are there?\n")
+
+
+def test_a_database_that_cannot_be_used_is_said(place: Place, agent: Agent, tongs: Run) -> None:
+    place.state.mkdir()
+    (place.state / "conversations.db").write_bytes(
+        b"no database, and long enough to be read as one"
+    )
+    for done in (tongs("chat", "--list"), tongs("chat", "--export", "1"), agent(["x"], "go")):
+        assert (done.stdout, done.code) == ("", 1)
+        assert "conversations.db: file is not a database\nhint: its folder must be" in done.stderr
+
+
+def test_a_state_folder_that_cannot_be_used_is_said(place: Place, agent: Agent) -> None:
+    place.state.write_text("in the way")
+    done = agent(["x"], "go")
+    assert (done.stdout, done.code) == ("", 1)
+    assert "conversations cannot be read or kept in " in done.stderr
+
+
+def test_tags_that_no_tool_has_are_said(agent: Agent) -> None:
+    done = agent(["x"], "go", "--tags", "nope")
+    assert (done.stdout, done.code) == ("", 2)
+    assert "no tool has one of the tags: nope" in done.stderr

@@ -8,7 +8,7 @@ from tongs.agent.loop import MOST_STEPS, Agent, Journal, Options, Outcome
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.approval import Approver
 from tongs.core.call import Caller, CallerKind, ToolCall
-from tongs.core.conversation import ChatModel, Conversation, UserSaid
+from tongs.core.conversation import ChatModel, Conversation, UserSaid, title_of
 from tongs.core.decision import Decision
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass, replace
@@ -102,8 +102,9 @@ class Chat:
         self._broke_off = True
         said = UserSaid(whole(text))
         self._journal.add(said)
-        messages = (*self.conversation.messages, said)
-        self.conversation = replace(self.conversation, messages=messages)
+        before = self.conversation
+        title = before.title or title_of(said.text)
+        self.conversation = replace(before, title=title, messages=(*before.messages, said))
         outcome = await self.agent.answer(self.conversation, observe)
         self.conversation = outcome.conversation
         self._broke_off = False
@@ -176,6 +177,12 @@ def _offer(runtime: Runtime, model: ChatModel, wishes: Wishes, review: Review | 
         if _may_be_called(runtime, tool):
             runtime.register(tool)
     offer = _offered(runtime, wishes)
+    if wishes.tags and not offer.tools:
+        raise ToolError(
+            ErrorCode.INVALID_ARGUMENTS,
+            f"no tool has one of the tags: {', '.join(wishes.tags)}",
+            hint="tongs tool list shows the tools; --no-tools offers none",
+        )
     if wishes.no_tools:
         offer.tools.clear()
     offers.append(offer)

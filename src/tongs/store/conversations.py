@@ -21,6 +21,7 @@ from tongs.core.conversation import (
     ToolsAnswered,
     call_id,
     message_of,
+    title_of,
 )
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass, replace
@@ -29,7 +30,6 @@ from tongs.store.database import Database
 if TYPE_CHECKING:
     import sqlite3
 
-_LONGEST_TITLE = 80
 _TABLES = """
 CREATE TABLE IF NOT EXISTS conversations (
     id TEXT PRIMARY KEY,
@@ -171,7 +171,7 @@ class ConversationStore:
         self, conversation: Conversation, said: Sequence[tuple[int | None, dict[str, Any]]]
     ) -> None:
         values = (
-            *(conversation.id, conversation.title or _title(said[0][1]), conversation.started),
+            *(conversation.id, conversation.title or _title(said), conversation.started),
             *(self._now(), conversation.project, conversation.model),
         )
         with self._database.changing() as database:
@@ -217,8 +217,9 @@ class ConversationStore:
     def _refused(self, error: Exception) -> ToolError:
         return ToolError(
             ErrorCode.EXECUTION_ERROR,
-            f"conversations cannot be kept in {self._path}: {error}",
-            hint="free some space, or move a broken file away; what is in it is then gone",
+            f"conversations cannot be read or kept in {self._path}: {error}",
+            hint="its folder must be writable and have space; a broken file can be moved away,"
+            " and what is in it is then gone",
         )
 
 
@@ -273,9 +274,8 @@ def _divided(
     return tuple(messages), given
 
 
-def _title(data: dict[str, Any]) -> str:
-    words = " ".join(str(data.get("text", "")).split())
-    return words if len(words) <= _LONGEST_TITLE else words[: _LONGEST_TITLE - 1] + "…"
+def _title(said: Sequence[tuple[int | None, dict[str, Any]]]) -> str:
+    return title_of(str(said[0][1].get("text", "")))
 
 
 def _unknown(name: str, *, several: bool) -> ToolError:
