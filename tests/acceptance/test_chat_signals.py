@@ -81,6 +81,8 @@ def test_a_terminal_that_is_closed_ends_a_run(
     shown = screen(*words, command=(sys.executable,))
     # A person sees what a tool puts out while it runs.
     shown.wait_for("call: slow\n  | it began")
+    shown.wait_for("  | … slow runs, nothing new for ")
+    assert "\\x1b" not in shown.text
     pids = started(WORD)
     assert shown.hang_up() == 130
     assert ended(pids)

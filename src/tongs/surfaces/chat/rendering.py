@@ -8,6 +8,7 @@ model that begin as ours do: none can pass for one of ours.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 
 from tongs.agent.events import (
@@ -38,6 +39,8 @@ _MOST_RECALLED = 4
 _BAR = "  | "
 # Back to the beginning of the line, which is emptied.
 _LINE_AGAIN = "\r\x1b[K"
+# Seconds without anything to see, after which it is said what is waited for.
+_QUIET = 2.0
 STOPPED = "nothing of it runs any more"
 
 
@@ -50,7 +53,8 @@ class Rendering:
     """Turns events into text, one after the other. What it gives is to be written as it is.
 
     `most_lines` are those of a call's output; with 0 nothing of it is shown. `width` is that of a
-    terminal: with it, the newest of many lines stands on one that moves, until something follows.
+    terminal: with it, the newest of many lines, or what is waited for, stands on a line that the
+    next text takes the place of.
     """
 
     def __init__(
@@ -60,11 +64,17 @@ class Rendering:
         thinking: bool = False,
         most_lines: int = MOST_LINES,
         width: Callable[[], int | None] = lambda: None,
+        waits_for: str = "",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._paint = paint
         self._thinking = thinking
         self._most_lines = most_lines
         self._width = width
+        self._waits_for = waits_for
+        self._clock = clock
+        # When something was shown last.
+        self._since = clock()
         self._at_line_start = True
         self._words = Apart()
         # A line is there that the next text takes the place of.
@@ -72,6 +82,12 @@ class Rendering:
         self._calls: dict[str, ToolOutput] = {}
 
     def show(self, event: AgentEvent) -> str:
+        text = self._shown(event)
+        if text:
+            self._since = self._clock()
+        return text
+
+    def _shown(self, event: AgentEvent) -> str:
         match event:
             case TextShown(text):
                 return self._said(text)
@@ -94,6 +110,22 @@ class Rendering:
             case Ended():
                 return self.line_end() + self._end(event)
         return ""
+
+    def begin(self) -> None:
+        """Somebody waits from now on."""
+        self._since = self._clock()
+
+    def tick(self) -> str:
+        """To be called now and then: says what is waited for, where nothing comes."""
+        seconds = self._clock() - self._since
+        running = ", ".join(dict.fromkeys(output.tool for output in self._calls.values()))
+        if seconds < _QUIET or not self._at_line_start or not (running or self._waits_for):
+            return ""
+        if running:
+            what = f"{_BAR}… {short(running)} runs, nothing new for"
+        else:
+            what = f"… waiting for {self._waits_for},"
+        return self._moving(f"{what} {seconds:.0f} s (Ctrl-C stops it)")
 
     def line_end(self) -> str:
         """What is needed so that the next text begins on a line of its own."""
@@ -122,18 +154,20 @@ class Rendering:
             return ""
         lines = output.lines(stream, data)
         shown = self._barred(output, lines) if lines else ""
-        return shown + (self._moving(output) if output.behind else "")
+        if not output.behind:
+            return shown
+        return shown + self._moving(f"{_BAR}… {output.behind} more: {output.latest}")
 
-    def _moving(self, output: ToolOutput) -> str:
+    def _moving(self, line: str) -> str:
+        """The line, where it can be taken back."""
         width = self._width()
         if width is None:
             return ""
-        line = f"{_BAR}… {output.behind} more: {output.latest}"
-        # A line that is wrapped cannot be taken back, and some characters are two columns wide.
-        most = width - 1 if line[len(_BAR) + 1 :].isascii() else width // 2
+        # One that is wrapped cannot be taken back, and some characters are two columns wide.
+        most = width - 1 if line.replace("…", "").isascii() else width // 2
         before = self.line_end()
         self._moves = True
-        return f"{before}{self._paint(line[:most], 'dim')}"
+        return before + self._paint(line[:most], "dim")
 
     def _barred(self, output: ToolOutput, lines: list[str]) -> str:
         name = visible(output.tool) if len(self._calls) > 1 else ""

@@ -131,8 +131,9 @@ class Session:
 
     async def say(self, text: str) -> None:
         """Let the model answer."""
-        with self.screen.working(), self._stoppable(self.chat.stop):
-            await self.chat.say(text, self.screen.model)
+        async with self.screen.working():
+            with self._stoppable(self.chat.stop):
+                await self.chat.say(text, self.screen.model)
 
     async def ask(self, question: Callable[[Terminal], T]) -> T | None:
         """Something that the person answers on the terminal; None where it was stopped."""
@@ -174,7 +175,7 @@ class Session:
             case Slash() as slash if slash.name in commands.COMMANDS:
                 await self._stopped_by_keys(commands.carry_out(self, slash))
             case Slash() as slash:
-                with self.screen.working():
+                async with self.screen.working(own=True):
                     await self._stopped_by_keys(call_tool(self, slash))
 
     async def _stopped_by_keys(self, work: Coroutine[Any, Any, None]) -> None:

@@ -122,6 +122,8 @@ async def _said(invocation: Invocation, chat: Chat, text: str, shown: Shown) -> 
     import asyncio
     import signal
 
+    from tongs.surfaces.chat.ticking import ticking
+
     def stop(by: str) -> None:
         invocation.console.leave_terminal_that_hung_up()
         shown.stopped_by = by
@@ -133,7 +135,8 @@ async def _said(invocation: Invocation, chat: Chat, text: str, shown: Shown) -> 
         if signal.getsignal(number) != signal.SIG_IGN:  # as under `nohup`
             loop.add_signal_handler(number, stop, name)
     try:
-        return await chat.say(text, shown)
+        async with ticking(shown.tick):
+            return await chat.say(text, shown)
     finally:
         await chat.aclose()
         await invocation.runtime.aclose()

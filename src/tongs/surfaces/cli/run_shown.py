@@ -40,6 +40,7 @@ class Shown:
             thinking=verbose,
             most_lines=_ALL_LINES if verbose else seen,
             width=lambda: console.width(console.err),
+            waits_for="the model",
         )
         # The name of a signal.
         self.stopped_by = ""
@@ -63,6 +64,12 @@ class Shown:
         else:
             self._give()
             self._show(event)
+
+    def tick(self) -> None:
+        """Once a second: a person at a terminal is told what is waited for."""
+        if self._at_line_start and not self._holds and not self._json:
+            self._talk(self._rendering.tick())
+            self._console.flush()
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -124,6 +124,28 @@ def test_the_newest_of_many_lines_stands_where_the_next_text_comes() -> None:
     assert evil.count("\x1b") == evil.count("\x1b[K") == 1
 
 
+def test_what_is_waited_for_is_said_where_nothing_comes() -> None:
+    now = [0.0]
+    rendering = Rendering(width=lambda: 80, waits_for="the model", clock=lambda: now[0])
+
+    def after(seconds: float) -> str:
+        now[0] += seconds
+        return rendering.tick()
+
+    assert after(1) == ""
+    assert after(2) == "… waiting for the model, 3 s (Ctrl-C stops it)"
+    assert rendering.show(CallStarted("1", "a", "co\x1bunt", {})) == "\r\x1b[Kcall: co\\x1bunt\n"
+    assert after(60) == "  | … co\\x1bunt runs, nothing new for 60 s (Ctrl-C stops it)"
+    assert rendering.show(CallEnded("1", "a", "count", ok=True, text="")).startswith(
+        "\r\x1b[Kdone:"
+    )
+    assert rendering.show(TextShown("half a line")) == "half a line"
+    assert after(60) == ""
+    rendering.begin()
+    nobody = Rendering(waits_for="the model", clock=lambda: now[0] + 9)
+    assert nobody.tick() == ""
+
+
 def test_no_output_is_shown_where_none_is_wanted() -> None:
     quiet = Rendering(most_lines=0)
     events = called(CallOutput("1", "stdout", b"one\n"), text="one\n")
