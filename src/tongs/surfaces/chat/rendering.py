@@ -182,7 +182,8 @@ class Rendering:
 
     def _call_ended(self, event: CallEnded) -> str:
         output = self._calls.get(event.id) or ToolOutput(event.tool, self._most_lines)
-        rest = output.whole(event.text) if event.ok and not output.used else output.rest()
+        text = event.output or event.text
+        rest = output.whole(text) if event.ok and not output.used else output.rest()
         shown = self._barred(output, rest) if rest and self._most_lines else ""
         self._calls.pop(event.id, None)
         if event.ok:

@@ -88,6 +88,8 @@ def test_a_call_shows_its_arguments_its_output_and_its_end() -> None:
 
 def test_a_result_of_which_nothing_was_seen_is_shown_at_its_end() -> None:
     assert shown(*called(text="a\nb\n")).splitlines()[1:3] == ["  | a", "  | b"]
+    told = CallEnded("1", "a", "count", ok=True, text="a\n\nwarning: edited", output="a\n")
+    assert shown(told) == "  | a\ndone: count (0.0 s)\n"
 
 
 def test_long_output_is_cut_by_lines_and_in_its_lines() -> None:
