@@ -73,11 +73,25 @@ class Screen:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"did not end; on the screen:\n{self.text}") from None
 
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def hang_up(self, seconds: float = 20) -> int:
+        """The terminal goes away, as a closed window does; the exit code of the program."""
+        os.close(self._master)
+        self._master = -1
+        return self._process.wait(seconds)
+
+    def echoes(self) -> bool:
+        """Whether keys are shown: how a program must leave a terminal."""
+        return bool(termios.tcgetattr(self._master)[3] & termios.ECHO)
+
     def close(self) -> None:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
-        os.close(self._master)
+        if self._master >= 0:
+            os.close(self._master)
 
     def _read(self, seconds: float) -> bool:
         if seconds <= 0 or not select.select([self._master], [], [], seconds)[0]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.screen import Screen
 
 TONGS = str(Path(sys.executable).with_name("tongs"))
+SCRIPTED = str(Path(__file__).with_name("scripted_tongs.py"))
 WITHOUT_USERNS = str(Path(__file__).parents[1] / "without_userns.py")
 
 
@@ -66,6 +69,8 @@ class Place:
 
 Run = Callable[..., Outcome]
 Show = Callable[..., Screen]
+Script = Callable[..., str]
+Agent = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -145,3 +150,35 @@ def screen(place: Place) -> Iterator[Show]:
     yield start
     for made in screens:
         made.close()
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    def write(*turns: Any) -> str:
+        file = tmp_path / "script.json"
+        file.write_text(json.dumps(turns))
+        return str(file)
+
+    return write
+
+
+@pytest.fixture
+def agent(tongs: Run, script: Script) -> Agent:
+    """`agent([turns], "prompt", "--json")`"""
+
+    def run(turns: list[Any], *arguments: str, **options: Any) -> Outcome:
+        words = (SCRIPTED, script(*turns), "run", *arguments)
+        return tongs(*words, command=sys.executable, **options)
+
+    return run
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Callable[[], list[Any]]:
+    """What the model was given each time."""
+
+    def read() -> list[Any]:
+        lines = (tmp_path / "script.told").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    return read

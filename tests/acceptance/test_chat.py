@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from tests.acceptance.conftest import TONGS, Place, Run
 from tests.model_servers import ModelServer, Turn
 from tests.tmux import Tmux
 
+SMALL_SERVER = Path(__file__).parents[1] / "small_mcp_server.py"
 SHOUT = (
     "description: says it loudly\nbash: echo to {WHO}, {MODE}\n"
     "parameters:\n  WHO: {}\n  MODE: {enum: [loud, quiet], default: loud}\n"
@@ -65,6 +69,16 @@ def told(server: ModelServer) -> list[dict[str, object]]:
     return messages
 
 
+def change_who(screen: Tmux, old: str, new: str) -> None:
+    """Answer a question of `shout` by editing its first argument."""
+    screen.keys("e", "Enter")
+    screen.wait_for("Ctrl-S: run with these arguments")
+    screen.keys("Up", "Up", "End", "Left", "Left", *["BSpace"] * len(old))
+    screen.keys(literal=new)
+    screen.wait_for(f'"{new}"')
+    screen.keys("C-s")
+
+
 def test_an_answer_is_seen_while_it_comes_and_stopped_by_a_key(
     chat: Callable[..., Tmux], server: ModelServer
 ) -> None:
@@ -73,7 +87,7 @@ def test_an_answer_is_seen_while_it_comes_and_stopped_by_a_key(
     screen.wait_for("one \\x1b[31mtwo")
     assert not server.gone.is_set()
     screen.keys("C-c")
-    screen.wait_for("stopped: as you wished; the chat goes on")
+    screen.wait_for("stopped: nothing of it runs any more")
     assert server.gone.wait(20)
     screen.wait_for(PROMPT)
     screen.line("go on")
@@ -94,12 +108,7 @@ def test_a_call_is_edited_and_the_model_is_told_what_ran(
     screen.line("greet the world")
     text = screen.wait_for(QUESTION)
     assert 'I will.\ncall: shout WHO="world"\nshout wants to run (asked by: model' in text
-    screen.keys("e", "Enter")
-    screen.wait_for("Ctrl-S: run with these arguments")
-    screen.keys("Up", "Up", "End", "Left", "Left", *["BSpace"] * 5)
-    screen.keys(literal="everybody")
-    screen.wait_for('"everybody"')
-    screen.keys("C-s")
+    change_who(screen, "world", "everybody")
     text = screen.wait_for("It is done.")
     assert 'edited: shout WHO="everybody" MODE="loud" (the model is told)' in text
     assert "  | to everybody, loud\ndone: shout (" in text
@@ -118,7 +127,7 @@ def test_a_key_stops_a_call_or_a_question_with_all_its_processes(
     screen.line("first")
     screen.wait_for("  | it began")
     screen.keys("C-c")
-    screen.wait_for("stopped: as you wished")
+    screen.wait_for("stopped: nothing of it runs")
     screen.wait_for(PROMPT)
     screen.line("second")
     screen.wait_for(QUESTION)
@@ -184,7 +193,7 @@ def test_a_key_stops_a_call_of_the_persons_own(place: Place, chat: Callable[...,
     screen.line("/wait")
     screen.wait_for("  | it began")
     screen.keys("C-c")
-    screen.wait_for("stopped: as you wished")
+    screen.wait_for("stopped: nothing of it runs")
     screen.wait_for(PROMPT)
     screen.keys("C-c")
     screen.wait_for("Ctrl-C again, or Ctrl-D, ends the chat")
@@ -253,6 +262,63 @@ def test_a_conversation_goes_on_after_the_chat_was_killed(
     roles = [message["role"] for message in told(server)]
     assert roles[-4:] == ["user", "assistant", "tool", "user"]
     assert "it was not run" in str(told(server)[-2]["content"])
+
+
+def test_servers_that_were_never_connected_are_and_the_model_gets_their_tools(
+    place: Place, chat: Callable[..., Tmux], server: ModelServer
+) -> None:
+    tools = place.project / "tools.json"
+    tools.write_text(json.dumps([{"name": "greet", "inputSchema": {"type": "object"}}]))
+    small = shutil.copy(SMALL_SERVER, place.project)
+    servers = {
+        "small": {"command": ["python3", str(small), str(tools)]},
+        "broken": {"command": ["python3", "nowhere.py"]},
+    }
+    (place.user / "config.yml").write_text(json.dumps({"mcp": {"servers": servers}}))
+    screen = chat(Turn(calls=[("small__greet", {})]), Turn(text=["Greeted."]))
+    screen.keys(literal="half a li")
+    screen.wait_for("connected: small; the model has 1 tool more")
+    screen.wait_for("warning: broken was not connected: ")
+    screen.wait_for("> half a li")
+    screen.line("ne")
+    text = screen.wait_for("Greeted.")
+    assert "  | greet {}\ndone: small__greet (" in text
+    assert [message["content"] for message in told(server) if message["role"] == "user"] == [
+        "half a line"
+    ]
+
+
+def test_a_question_outlives_a_killed_chat_is_edited_later_and_its_call_runs_once(
+    place: Place, chat: Callable[..., Tmux], server: ModelServer
+) -> None:
+    place.tool("shout", SHOUT, scope="user")
+    (place.user / "config.yml").write_text("approvals: {wait: 10m}\n")
+    call = Turn(calls=[("shout", {"WHO": "you"})])
+    screen = chat(call)
+    screen.line("please shout")
+    screen.wait_for(QUESTION)
+    os.kill(screen.child(), signal.SIGKILL)
+    screen.wait_for("exit 137")
+    screen = chat(call, Turn(text=["On we go."]), options="--continue")
+    screen.wait_for("approvals: 1 call waits for an answer: /approve")
+    screen.line("/approve")
+    text = screen.wait_for(" answers it")
+    (name,) = re.findall(r"hint: /approve (\S+) answers it", text)
+    screen.wait_for(PROMPT)
+    screen.line(f"/approve {name}")
+    screen.wait_for(QUESTION)
+    change_who(screen, "you", "everybody")
+    screen.wait_for(f'approved: shout ({name}), with WHO="everybody" MODE="loud"')
+    screen.wait_for(PROMPT)
+    screen.keys("C-l")
+    screen.line("go on")
+    text = screen.wait_for("On we go.")
+    assert "  | to everybody, loud\ndone: shout (" in text
+    assert QUESTION not in text
+    assert place.copy.count("TOOL_EXECUTED") == 1
+    screen.wait_for(PROMPT)
+    screen.line(f"/approve {name}")
+    screen.wait_for("cannot be answered: it was approved, and the call has run")
 
 
 @pytest.mark.full

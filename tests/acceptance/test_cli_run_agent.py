@@ -8,51 +8,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.conftest import Outcome, Place, Run, Show
+from tests.acceptance.conftest import SCRIPTED, Agent, Place, Run, Script, Show
 from tests.alive import ended, started
 
-SCRIPTED = str(Path(__file__).with_name("scripted_tongs.py"))
 LOOK = "description: look\nbash: echo seen {X}\nparameters: {X: {}}\ntags: [read]\n"
 SAY = "description: says it\nbash: echo said {X}\nparameters: {X: {}}\n"
-
-Script = Callable[..., str]
-Agent = Callable[..., Outcome]
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Script:
-    def write(*turns: Any) -> str:
-        file = tmp_path / "script.json"
-        file.write_text(json.dumps(turns))
-        return str(file)
-
-    return write
-
-
-@pytest.fixture
-def agent(tongs: Run, script: Script) -> Agent:
-    """`agent([turns], "prompt", "--json")`"""
-
-    def run(turns: list[Any], *arguments: str, **options: Any) -> Outcome:
-        words = (SCRIPTED, script(*turns), "run", *arguments)
-        return tongs(*words, command=sys.executable, **options)
-
-    return run
-
-
-@pytest.fixture
-def told(tmp_path: Path) -> Callable[[], list[Any]]:
-    """What the model was given each time."""
-
-    def read() -> list[Any]:
-        lines = (tmp_path / "script.told").read_text().splitlines()
-        return [json.loads(line) for line in lines]
-
-    return read
 
 
 def test_the_words_go_to_stdout_and_the_rest_to_stderr(
@@ -62,11 +25,17 @@ def test_the_words_go_to_stdout_and_the_rest_to_stderr(
     turns = [[["look", {"X": "it"}]], "all fine"]
     done = agent(turns, "what", "is", "there?", "--auto-approve", "tool:read")
     assert (done.stdout, done.code) == ("allfine\n", 0)
-    assert 'call: look {"X": "it"}' in done.stderr
-    assert "done: look" in done.stderr
+    assert done.stderr.startswith('call: look X="it"\ndone: look (')
     first, second = told()
     assert first == [{"type": "user", "text": "what is there?"}]
     assert second[-1]["answers"][0]["text"] == "seen it\n"
+
+
+def test_what_tools_put_out_is_said_in_a_log_on_request(place: Place, agent: Agent) -> None:
+    place.tool("look", LOOK, scope="user")
+    done = agent([[["look", {"X": "it"}]], "fine"], "go", "-v", "--auto-approve", "tool:read")
+    assert (done.stdout, done.code) == ("fine\n", 0)
+    assert 'call: look X="it"\n  | seen it\ndone: look (' in done.stderr
 
 
 def test_what_is_piped_in_stands_below_the_prompt(
@@ -133,7 +102,7 @@ def test_a_failure_of_the_model_is_a_sentence(agent: Agent) -> None:
 def test_a_rate_limit_is_waited_for_and_said(agent: Agent) -> None:
     done = agent([{"fail": "rate", "after": 0.01}, "here I am"], "go")
     assert (done.code, done.stdout) == (0, "hereIam\n")
-    assert "warning: rate: it failed; again at once" in done.stderr
+    assert "waiting: rate: it failed; again at once" in done.stderr
 
 
 def test_a_conversation_goes_on(agent: Agent, told: Callable[[], list[Any]]) -> None:
@@ -218,9 +187,14 @@ def test_a_tool_that_the_model_creates_is_reviewed_and_used(
     assert told()[-1][-1]["answers"][0]["text"] == "hello\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("number", "by"), [(signal.SIGINT, ""), (signal.SIGTERM, "by SIGTERM: ")])
 def test_a_signal_ends_the_call_with_its_processes_and_keeps_what_was_said(
-    place: Place, script: Script, agent: Agent, told: Callable[[], list[Any]], number: int
+    place: Place,
+    script: Script,
+    agent: Agent,
+    told: Callable[[], list[Any]],
+    number: int,
+    by: str,
 ) -> None:
     word = f"30{os.getpid() % 1000:03d}"
     place.tool("slow", f"description: s\nbash: 'sleep {word} & wait'\n", scope="user")
@@ -230,11 +204,18 @@ def test_a_signal_ends_the_call_with_its_processes_and_keeps_what_was_said(
         cwd=place.project,
         env=place.env,
         stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         start_new_session=True,
+        text=True,
     )
     pids = started(word)
     running.send_signal(number)
     assert running.wait(20) == 130
+    assert running.stderr is not None
+    with running.stderr:
+        said = running.stderr.read()
+    assert f"stopped: {by}nothing of it runs any more\n" in said
+    assert "hint: tongs run --conversation " in said
     assert ended(pids)
     assert agent(["I see"], "and?", "--continue").code == 0
     *_, answers, _ = told()[-1]

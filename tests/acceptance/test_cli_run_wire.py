@@ -58,7 +58,7 @@ def test_a_rate_limit_is_waited_for(tongs: Run, serve: Serve) -> None:
     limit = Turn(status=429, body={"error": {"message": "slow"}}, headers={"Retry-After": "0"})
     done = asked(tongs, serve(limit, Turn(text=["here"])))
     assert (done.stdout, done.code) == ("here\n", 0)
-    assert "warning: rate: " in done.stderr
+    assert "waiting: rate: " in done.stderr
 
 
 def test_what_the_provider_refuses_is_a_sentence(tongs: Run, serve: Serve) -> None:
@@ -95,7 +95,7 @@ def test_a_call_that_is_cut_off_does_not_run_and_the_model_is_asked_again(
     cut = Turn(calls=[("look", {"X": "one"})], cut=True)
     done = asked(tongs, serve(cut, Turn(text=["Again."])), "--auto-approve", "tool:read")
     assert (done.stdout, done.code) == ("Again.\n", 0)
-    assert "warning: connection: " in done.stderr
+    assert "waiting: connection: " in done.stderr
     assert "call: look" not in done.stderr
 
 

@@ -78,7 +78,10 @@ class CallOutput:
 
 @dataclass(frozen=True, slots=True)
 class CallEnded:
-    """`text` is what the model is told; `code` is empty where all went well."""
+    """`text` is what the model is told; `code` is empty where all went well.
+
+    `output` is the tool's part of it, for who has seen the rest happen.
+    """
 
     id: str
     call: str
@@ -88,6 +91,7 @@ class CallEnded:
     code: str = ""
     denied: bool = False
     seconds: float = 0.0
+    output: str = ""
 
     def to_data(self) -> dict[str, Any]:
         return {

@@ -8,6 +8,8 @@ from tongs.core.annotations import Any, Protocol, TypeAlias
 from tongs.core.digest import digest_of
 from tongs.core.record import dataclass, field
 
+_LONGEST_TITLE = 80
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -155,6 +157,12 @@ class Conversation:
         messages = tuple(message_of(each) for each in data["messages"])
         said = (data["id"], data["title"], data["started"], data["project"], data["model"])
         return Conversation(*said, messages)
+
+
+def title_of(text: str) -> str:
+    """The beginning of what was said first, on one line."""
+    words = " ".join(text.split())
+    return words if len(words) <= _LONGEST_TITLE else words[: _LONGEST_TITLE - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,9 +124,8 @@ class _Watch:
         answer = CallAnswered(call.id, call.name, text, result.ok)
         self._ended(self._places[call.own_id], Carried(answer, denied))
         seconds = float(result.metadata.get("durationMs", 0)) / 1000
-        self._observe(
-            CallEnded(call.id, call.own_id, call.name, result.ok, text, code, denied, seconds)
-        )
+        how = (result.ok, text, code, denied, seconds, result.output if result.ok else "")
+        self._observe(CallEnded(call.id, call.own_id, call.name, *how))
 
 
 def unfinished(data: bytes) -> int:

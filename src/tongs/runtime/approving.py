@@ -17,7 +17,7 @@ from tongs.policy.rules import Rule
 from tongs.runtime.remembering import Remembering
 
 if TYPE_CHECKING:
-    from tongs.approvers.terminal import Terminal
+    from tongs.approvers.terminal import Terminal, TerminalApprover
     from tongs.runtime.approvals import ApprovalDesk
     from tongs.runtime.asking import Asking
     from tongs.store.approvals import ApprovalStore
@@ -70,6 +70,10 @@ class Approving:
     def edited(self, text: str) -> str | None:
         """The text as the person's own editor left it. Raises ToolError."""
         return self._asking().edited(text)
+
+    def at(self, terminal: Terminal) -> TerminalApprover:
+        """The person there, with their own editor."""
+        return self._asking().at(terminal)
 
     def approver(
         self,

@@ -56,10 +56,10 @@ class Asking:
         settings = self.settings
         wait = settings.wait if wait is None else wait
         if wait is None and not settings.configured and not voices:
-            return None if terminal is None else _asked_by(waiter, self._at(terminal))
+            return None if terminal is None else _asked_by(waiter, self.at(terminal))
         asked = [*self._voices(), *voices]
         if terminal is not None:
-            asked.append(self._at(terminal))
+            asked.append(self.at(terminal))
         if wait is None:
             # Who is asked has its own clock, and says more than ours would.
             wait = KEPT if voices or terminal is not None else settings.timeout + _GRACE
@@ -83,7 +83,8 @@ class Asking:
                 ErrorCode.EXECUTION_ERROR, f"the editor {command[0]} failed: {error.strerror}"
             ) from None
 
-    def _at(self, terminal: Terminal) -> TerminalApprover:
+    def at(self, terminal: Terminal) -> TerminalApprover:
+        """The person there, with their own editor."""
         from tongs.approvers.terminal import TerminalApprover  # noqa: PLC0415 - not without one
 
         return TerminalApprover(terminal, self.edited if editor(self.host) else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from tongs.store.pins import PinStore
 
 
-async def connect_new(runtime: Runtime) -> None:
+async def connect_new(
+    runtime: Runtime, ended: Callable[[str, ToolError | None], None] = lambda name, error: None
+) -> None:
     """Connect the servers that never were, all at once, so that their tools are known.
 
-    One that cannot be reached stays unknown; the log says why.
+    One that cannot be reached stays unknown; the log says why. `ended` is told of each by its name.
     """
     import asyncio  # noqa: PLC0415 - surfaces that stay have it loaded
 
@@ -38,6 +41,9 @@ async def connect_new(runtime: Runtime) -> None:
             await runtime.servers.listed(spec, LoopWaiter())
         except ToolError as error:
             runtime.log.write("warning", f"MCP server {spec.name}: {error.message}")
+            ended(spec.name, error)
+        else:
+            ended(spec.name, None)
 
     if runtime.settings.mcp.servers:
         tools = runtime.server_tools

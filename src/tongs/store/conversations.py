@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
-from tongs.core.annotations import Any
+from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.conversation import (
     CallAnswered,
     CallMade,
@@ -22,12 +22,15 @@ from tongs.core.conversation import (
     ToolsAnswered,
     call_id,
     message_of,
+    title_of,
 )
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass, replace
 from tongs.store.database import Database
 
-_LONGEST_TITLE = 80
+if TYPE_CHECKING:
+    import sqlite3
+
 _TABLES = """
 CREATE TABLE IF NOT EXISTS conversations (
     id TEXT PRIMARY KEY,
@@ -105,14 +108,25 @@ class ConversationStore:
         answers = ToolsAnswered(tuple(given[at] for at in sorted(given)))
         return replace(conversation, messages=(*conversation.messages, answers))
 
+    def copied(self, name: str) -> Conversation:
+        """A new one with all that was said, and kept like that one. Raises ToolError.
+
+        Calls without an answer are left out: they are still under way where they were made.
+        """
+        source, _ = self._read(name)
+        messages = source.messages
+        if messages and isinstance(last := messages[-1], ModelSaid) and last.calls:
+            messages = messages[:-1]
+        new = self.begin(source.project, source.model)
+        copy = replace(new, title=source.title, messages=messages)
+        rows = [row for message in messages for row in _rows(message)]
+        if rows:
+            self._keep(copy, rows)
+        return copy
+
     def _read(self, name: str) -> tuple[Conversation, dict[int, CallAnswered]]:
         with self._database.open() as database:
-            found = database.execute(
-                "SELECT * FROM conversations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(name), name)
-            ).fetchall()
-            if not name or len(found) != 1:
-                raise _unknown(name, several=len(found) > 1)
-            row = found[0]
+            row = _row(database, name)
             said = database.execute(
                 "SELECT position, data FROM said WHERE conversation = ? ORDER BY number",
                 (row["id"],),
@@ -156,8 +170,13 @@ class ConversationStore:
         self, conversation: Conversation, data: dict[str, Any], position: int | None = None
     ) -> None:
         """Kept when this returns; raises ToolError."""
+        self._keep(conversation, [(position, data)])
+
+    def _keep(
+        self, conversation: Conversation, said: Sequence[tuple[int | None, dict[str, Any]]]
+    ) -> None:
         values = (
-            *(conversation.id, conversation.title or _title(data), conversation.started),
+            *(conversation.id, conversation.title or _title(said), conversation.started),
             *(self._now(), conversation.project, conversation.model),
         )
         with self._database.changing() as database:
@@ -166,9 +185,9 @@ class ConversationStore:
                 " SET changed = excluded.changed, model = excluded.model",
                 values,
             )
-            database.execute(
+            database.executemany(
                 "INSERT INTO said (conversation, position, data) VALUES (?, ?, ?)",
-                (conversation.id, position, json.dumps(data)),
+                [(conversation.id, position, json.dumps(data)) for position, data in said],
             )
 
     def _whole(
@@ -197,14 +216,15 @@ class ConversationStore:
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 f"the conversation {name} is open in another process",
-                hint="go on with it there, or begin a new one",
+                hint=f"go on with it there, or with a copy: tongs chat --continue {name} --copy",
             )
 
     def _refused(self, error: Exception) -> ToolError:
         return ToolError(
             ErrorCode.EXECUTION_ERROR,
-            f"conversations cannot be kept in {self._path}: {error}",
-            hint="free some space, or move a broken file away; what is in it is then gone",
+            f"conversations cannot be read or kept in {self._path}: {error}",
+            hint="its folder must be writable and have space; a broken file can be moved away,"
+            " and what is in it is then gone",
         )
 
 
@@ -221,6 +241,22 @@ class StoredJournal:
 
     def add_answer(self, position: int, answer: CallAnswered) -> None:
         self._store.add(self._conversation, answer.to_data(), position)
+
+
+def _row(database: sqlite3.Connection, name: str) -> sqlite3.Row:
+    found: list[sqlite3.Row] = database.execute(
+        "SELECT * FROM conversations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(name), name)
+    ).fetchall()
+    if not name or len(found) != 1:
+        raise _unknown(name, several=len(found) > 1)
+    return found[0]
+
+
+def _rows(message: Message) -> list[tuple[int | None, dict[str, Any]]]:
+    """A message as it is kept: answers to calls one by one."""
+    if isinstance(message, ToolsAnswered):
+        return [(at, answer.to_data()) for at, answer in enumerate(message.answers)]
+    return [(None, message.to_data())]
 
 
 def _divided(
@@ -243,9 +279,8 @@ def _divided(
     return tuple(messages), given
 
 
-def _title(data: dict[str, Any]) -> str:
-    words = " ".join(str(data.get("text", "")).split())
-    return words if len(words) <= _LONGEST_TITLE else words[: _LONGEST_TITLE - 1] + "…"
+def _title(said: Sequence[tuple[int | None, dict[str, Any]]]) -> str:
+    return title_of(str(said[0][1].get("text", "")))
 
 
 def _unknown(name: str, *, several: bool) -> ToolError:

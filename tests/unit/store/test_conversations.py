@@ -141,7 +141,7 @@ def test_nobody_else_can_read_it(store: ConversationStore, tmp_path: Path) -> No
 
 def test_a_broken_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "conversations.db").write_bytes(b"no database" * 1000)
-    with pytest.raises(ToolError, match="cannot be kept in"):
+    with pytest.raises(ToolError, match="cannot be read or kept in"):
         begun(ConversationStore(str(tmp_path)), "x")
 
 

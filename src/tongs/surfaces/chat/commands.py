@@ -23,7 +23,7 @@ COMMANDS = {
     "help": "what can be typed here",
     "tools": "the tools that the model has, and those you can run",
     "give": "hand the result of your last /TOOL to the model; WORDS are your message with it",
-    "approve": "calls that wait, and decisions of this session; /approve ID allows one",
+    "approve": "calls that wait, and decisions of this session; /approve ID answers one",
     "model": "which model answers; /model NAME changes it",
     "save": "write the conversation to FILE: Markdown, or JSON for a name that ends so",
     "quit": "end the chat; it is kept",
@@ -104,38 +104,17 @@ async def _give(session: Session, rest: str) -> None:
 
 
 async def _approve(session: Session, rest: str) -> None:
-    desk = session.runtime.approvals
+    from tongs.surfaces.chat import approvals
+
     match rest.split():
         case []:
-            _list_approvals(session)
+            approvals.show(session)
         case ["revoke", wanted]:
-            desk.revoke(wanted)
-            session.screen.say("revoked", wanted, "green")
+            approvals.revoke(session, wanted)
         case [wanted]:
-            from tongs.approvers.terminal_question import description
-
-            question = desk.question(wanted)
-            text = description(question.request, whole=True)
-            session.screen.write(f"{visible(text)}\n")
-            if await session.ask(lambda terminal: terminal.agrees("allow it?")):
-                desk.approve(wanted)
-                session.screen.say("approved", f"{question.request.tool} ({wanted})", "green")
+            await approvals.answer(session, wanted)
         case _:
             raise _wrong("this cannot be understood", _USAGE["approve"])
-
-
-def _list_approvals(session: Session) -> None:
-    from tongs.policy.when import in_words
-
-    desk = session.runtime.approvals
-    lines = []
-    if waiting := [(q.id, q.request.tool, q.request.caller.name) for q in desk.pending()]:
-        lines += table(("WAITING", "TOOL", "ASKED BY"), waiting)
-    if decided := [(e.id, e.decision, one_line(in_words(e.when))) for e in desk.of_session()]:
-        lines += table(("SESSION", "DECISION", "WHAT"), decided)
-    if not lines:
-        lines = ["nothing waits, and nothing was decided for this session"]
-    session.screen.write("".join(f"{visible(line)}\n" for line in lines))
 
 
 async def _model(session: Session, rest: str) -> None:

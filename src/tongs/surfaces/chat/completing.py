@@ -86,10 +86,13 @@ def _arguments(
     free = [name for name in order(tool) if name not in given]
     # A word without a name is for the next parameter: its values come first.
     nameless = sum(not name_of(tool, word) for word in before)
-    if current and nameless < len(free):
+    if nameless < len(free):
         expected = free[nameless]
-        for each in _values(expected, properties[expected], current, known.folder):
-            yield quoted(each), ""
+        # A whole folder is no help where nobody has begun to name a file.
+        listed = _listed(properties[expected])
+        if current or listed:
+            for each in _values(expected, properties[expected], current, known.folder):
+                yield quoted(each), expected if listed else ""
     for each in free[nameless:]:
         if each.startswith(current):
             yield f"{each}=", _note(properties[each])

@@ -56,6 +56,13 @@ class Prompt:
         except KeyboardInterrupt:
             raise Interrupted(typed=bool(self._session.default_buffer.text)) from None
 
+    def above(self, show: Callable[[], None]) -> None:
+        """Let something be written above what the person is typing, if they are."""
+        from prompt_toolkit.application import run_in_terminal
+
+        if self._session.app.is_running:
+            run_in_terminal(show)
+
     def close(self) -> None:
         """End a `read` that is under way, as if the person had closed the input."""
         if self._session.app.is_running:

@@ -8,6 +8,7 @@ model that begin as ours do: none can pass for one of ours.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 
 from tongs.agent.events import (
@@ -24,18 +25,23 @@ from tongs.agent.events import (
 )
 from tongs.core.annotations import Any, TypeAlias
 from tongs.core.conversation import Conversation, Message, ModelSaid, ToolsAnswered, UserSaid
-from tongs.output import decoded, visible
+from tongs.output import visible
+from tongs.surfaces.chat.tool_output import ToolOutput, short
 from tongs.surfaces.cli.apart import Apart, apart
 
 # A text in a colour, or as it is where no colours are wanted.
 Paint: TypeAlias = Callable[[str, str], str]
 
 # Of one call, while it runs and of its answer; the model is told more.
-_MOST_LINES = 12
-_LONGEST_LINE = 200
+MOST_LINES = 12
 # Of a conversation that goes on.
 _MOST_RECALLED = 4
 _BAR = "  | "
+# Back to the beginning of the line, which is emptied.
+_LINE_AGAIN = "\r\x1b[K"
+# Seconds without anything to see, after which it is said what is waited for.
+_QUIET = 2.0
+STOPPED = "nothing of it runs any more"
 
 
 def plain(text: str, color: str) -> str:
@@ -44,19 +50,44 @@ def plain(text: str, color: str) -> str:
 
 
 class Rendering:
-    """Turns events into text, one after the other. What it gives is to be written as it is."""
+    """Turns events into text, one after the other. What it gives is to be written as it is.
+
+    `most_lines` are those of a call's output; with 0 nothing of it is shown. `width` is that of a
+    terminal: with it, the newest of many lines, or what is waited for, stands on a line that the
+    next text takes the place of.
+    """
 
     def __init__(
-        self, paint: Paint = plain, *, thinking: bool = False, most_lines: int = _MOST_LINES
+        self,
+        paint: Paint = plain,
+        *,
+        thinking: bool = False,
+        most_lines: int = MOST_LINES,
+        width: Callable[[], int | None] = lambda: None,
+        waits_for: str = "",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._paint = paint
         self._thinking = thinking
         self._most_lines = most_lines
+        self._width = width
+        self._waits_for = waits_for
+        self._clock = clock
+        # When something was shown last.
+        self._since = clock()
         self._at_line_start = True
         self._words = Apart()
-        self._calls: dict[str, _Output] = {}
+        # A line is there that the next text takes the place of.
+        self._moves = False
+        self._calls: dict[str, ToolOutput] = {}
 
     def show(self, event: AgentEvent) -> str:
+        text = self._shown(event)
+        if text:
+            self._since = self._clock()
+        return text
+
+    def _shown(self, event: AgentEvent) -> str:
         match event:
             case TextShown(text):
                 return self._said(text)
@@ -65,7 +96,7 @@ class Rendering:
             case StepEnded():
                 return self.line_end()
             case CallStarted(made, _, tool, arguments):
-                self._calls[made] = _Output(tool, self._most_lines)
+                self._calls[made] = ToolOutput(tool, self._most_lines)
                 return self._label("call", f"{tool} {arguments_line(arguments)}".rstrip(), "cyan")
             case CallOutput(made, stream, data):
                 return self._output(made, stream, data)
@@ -80,8 +111,27 @@ class Rendering:
                 return self.line_end() + self._end(event)
         return ""
 
+    def begin(self) -> None:
+        """Somebody waits from now on."""
+        self._since = self._clock()
+
+    def tick(self) -> str:
+        """To be called now and then: says what is waited for, where nothing comes."""
+        seconds = self._clock() - self._since
+        running = ", ".join(dict.fromkeys(output.tool for output in self._calls.values()))
+        if seconds < _QUIET or not self._at_line_start or not (running or self._waits_for):
+            return ""
+        if running:
+            what = f"{_BAR}… {short(running)} runs, nothing new for"
+        else:
+            what = f"… waiting for {self._waits_for},"
+        return self._moving(f"{what} {seconds:.0f} s (Ctrl-C stops it)")
+
     def line_end(self) -> str:
         """What is needed so that the next text begins on a line of its own."""
+        if self._moves:
+            self._moves = False
+            return _LINE_AGAIN
         if self._at_line_start:
             return ""
         self._at_line_start = True
@@ -90,20 +140,36 @@ class Rendering:
     def _said(self, text: str, color: str = "") -> str:
         if not text:
             return ""
+        before = self.line_end() if self._moves else ""
         self._at_line_start = text.endswith("\n")
         shown = visible(self._words.shown(text))
-        return self._paint(shown, color) if color else shown
+        return before + (self._paint(shown, color) if color else shown)
 
     def _label(self, word: str, text: str, color: str) -> str:
         return f"{self.line_end()}{label(word, text, color, self._paint)}\n"
 
     def _output(self, made: str, stream: str, data: bytes) -> str:
         output = self._calls.get(made)
-        if output is None:
+        if output is None or not self._most_lines:
             return ""
-        return self._barred(output, output.lines(stream, data))
+        lines = output.lines(stream, data)
+        shown = self._barred(output, lines) if lines else ""
+        if not output.behind:
+            return shown
+        return shown + self._moving(f"{_BAR}… {output.behind} more: {output.latest}")
 
-    def _barred(self, output: _Output, lines: list[str]) -> str:
+    def _moving(self, line: str) -> str:
+        """The line, where it can be taken back."""
+        width = self._width()
+        if width is None:
+            return ""
+        # One that is wrapped cannot be taken back, and some characters are two columns wide.
+        most = width - 1 if line.replace("…", "").isascii() else width // 2
+        before = self.line_end()
+        self._moves = True
+        return before + self._paint(line[:most], "dim")
+
+    def _barred(self, output: ToolOutput, lines: list[str]) -> str:
         name = visible(output.tool) if len(self._calls) > 1 else ""
         bar = f"  {name} | " if name else _BAR
         return self.line_end() + "".join(f"{self._paint(bar, 'dim')}{line}\n" for line in lines)
@@ -115,14 +181,16 @@ class Rendering:
         return self._label("edited", f"{ran} (the model is told)", "cyan")
 
     def _call_ended(self, event: CallEnded) -> str:
-        output = self._calls.get(event.id) or _Output(event.tool, self._most_lines)
-        rest = output.whole(event.text) if event.ok and not output.used else output.rest()
-        shown = self._barred(output, rest) if rest else ""
+        output = self._calls.get(event.id) or ToolOutput(event.tool, self._most_lines)
+        text = event.output or event.text
+        rest = output.whole(text) if event.ok and not output.used else output.rest()
+        shown = self._barred(output, rest) if rest and self._most_lines else ""
         self._calls.pop(event.id, None)
         if event.ok:
             return shown + self._label("done", f"{event.tool} ({event.seconds:.1f} s)", "green")
         word = "denied" if event.denied else "failed"
         first = event.text.strip().partition("\n")[0].removeprefix("error: ")
+        first = first.removeprefix(f"{event.code}: ") if event.code else first
         name = "" if first.startswith(f"{event.tool} ") else f"{event.tool}: "
         return shown + self._label(word, short(f"{name}{first}"), "yellow")
 
@@ -139,50 +207,8 @@ class Rendering:
                 hint = "say `go on`, or begin with --max-steps"
                 return self._label("stopped", said, "yellow") + self._label("hint", hint, "cyan")
             case "stopped":
-                return self._label("stopped", "as you wished; the chat goes on", "yellow")
+                return self._label("stopped", STOPPED, "yellow")
         return ""
-
-
-class _Output:
-    """The output of one call, by lines, cut where it is long."""
-
-    def __init__(self, tool: str, most_lines: int) -> None:
-        self.tool = tool
-        self.used = False
-        self._most_lines = most_lines
-        self._shown = 0
-        self._left_out = 0
-        self._partial = {"stdout": b"", "stderr": b""}
-
-    def lines(self, stream: str, data: bytes) -> list[str]:
-        """The lines that are whole by now."""
-        self.used = True
-        *whole, partial = (self._partial.get(stream, b"") + data).split(b"\n")
-        # What is cut anyway need not be kept; a character takes four bytes at most.
-        self._partial[stream] = partial[: 4 * _LONGEST_LINE + 4]
-        return [line for each in whole for line in self._counted(decoded(each))]
-
-    def rest(self) -> list[str]:
-        """What no newline ended, and how much was left out."""
-        lines = [
-            line for data in self._partial.values() if data for line in self._counted(decoded(data))
-        ]
-        if self._left_out:
-            more = f"… {self._left_out} more line{'' if self._left_out == 1 else 's'}"
-            lines.append(more)
-        return lines
-
-    def whole(self, text: str) -> list[str]:
-        """A result of which nothing was seen while it came."""
-        lines = [line for each in text.splitlines() for line in self._counted(each)]
-        return lines + self.rest()
-
-    def _counted(self, line: str) -> Iterator[str]:
-        if self._shown >= self._most_lines:
-            self._left_out += 1
-            return
-        self._shown += 1
-        yield short(line, keep_blanks=True)
 
 
 def recap(conversation: Conversation, paint: Paint = plain, most: int = _MOST_RECALLED) -> str:
@@ -229,14 +255,6 @@ def arguments_line(arguments: Mapping[str, Any]) -> str:
     """`location="London" days=3`, cut where it is long."""
     shown = (f"{name}={_as_json(value)}" for name, value in arguments.items())
     return short(" ".join(shown))
-
-
-def short(text: str, *, keep_blanks: bool = False) -> str:
-    """On one line, safe to look at, and not too long."""
-    # A tab is as wide as the terminal likes.
-    line = text.replace("\t", "    ").rstrip() if keep_blanks else " ".join(text.split())
-    line = visible(line[: 2 * _LONGEST_LINE])
-    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
 def _as_json(value: Any) -> str:

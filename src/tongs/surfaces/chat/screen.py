@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from tongs.agent.events import AgentEvent
 from tongs.core.annotations import Any
 from tongs.surfaces.chat.rendering import Rendering, label
+from tongs.surfaces.chat.ticking import ticking
 from tongs.surfaces.cli.console import Console
 from tongs.surfaces.cli.held_events import HeldEvents
 
@@ -22,8 +23,10 @@ class Screen:
 
     def __init__(self, console: Console, *, thinking: bool = False) -> None:
         self._console = console
-        self._model = Rendering(self.paint, thinking=thinking)
-        self._own = Rendering(self.paint, most_lines=_MOST_LINES)
+        self._model = Rendering(
+            self.paint, thinking=thinking, width=self.width, waits_for="the model"
+        )
+        self._own = Rendering(self.paint, most_lines=_MOST_LINES, width=self.width)
         # The model answers, or the person makes a call: never both.
         self._rendering = self._model
         self._waiting = HeldEvents()
@@ -42,6 +45,9 @@ class Screen:
             self._console.styled(text)
             self._console.flush()
 
+    def leave_terminal_that_hung_up(self) -> None:
+        self._console.leave_terminal_that_hung_up()
+
     def say(self, word: str, text: str, color: str = "") -> None:
         """`word: text` on a line of its own."""
         self.write(f"{label(word, text, color, self.paint)}\n")
@@ -54,15 +60,23 @@ class Screen:
         """Something of a call that the person makes."""
         self._show(self._own, event)
 
-    @contextmanager
-    def working(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def working(self, *, own: bool = False) -> AsyncIterator[None]:
         """Keys are not shown meanwhile: they would stand in the middle of what is written."""
+        rendering = self._own if own else self._model
+
+        def tick() -> None:
+            if not self._held:
+                self.write(rendering.tick())
+
         self._hush()
+        rendering.begin()
         try:
-            yield
+            async with ticking(tick):
+                yield
         finally:
             self._unhush()
-            self.write(self._model.line_end() + self._own.line_end())
+            self.write(rendering.line_end())
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -13,13 +13,13 @@ from tongs.core.annotations import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from tongs.core.approval import ApprovalRequest, ApprovalResponse, Question
 from tongs.core.conversation import ChatModel
 from tongs.core.errors import ToolError
-from tongs.core.record import replace
 from tongs.core.tool import Tool
-from tongs.runtime.chatting import Chat, Wishes, began_elsewhere, open_chat
+from tongs.runtime.chatting import Wishes, began_elsewhere, open_chat
 from tongs.surfaces.chat import commands
 from tongs.surfaces.chat.calling import Given, call_tool
+from tongs.surfaces.chat.connecting import Connecting
 from tongs.surfaces.chat.prompt import Interrupted, Prompt
-from tongs.surfaces.chat.rendering import recap
+from tongs.surfaces.chat.rendering import STOPPED, recap
 from tongs.surfaces.chat.screen import Screen
 from tongs.surfaces.chat.slash import Slash, Words, read
 
@@ -48,19 +48,37 @@ class Session:
         self._terminal = terminal
         self._wishes = wishes
         self._models = models
+        self.chat = open_chat(
+            runtime, models(None), wishes, approver=self.approve, review=self._review
+        )
         self._ends = False
+        self._ended_by = ""
+        # What is said as soon as the person has the terminal.
+        self._notices: list[tuple[str, str, str]] = []
         # Ends what is under way.
         self._stop: Stop | None = None
-        self.chat = self._opened(models(None), wishes)
         self._prompt = Prompt(runtime.places.state, commands.known(self), self.status)
 
-    async def run(self) -> None:
+    async def run(self) -> str:
+        """Until the person ends it; or the name of the signal that did."""
         self._greet()
         self._listen()
+        connecting = Connecting(self)
+        if not self._wishes.no_tools:
+            connecting.begin()
         # Meanwhile the person types.
         asyncio.get_running_loop().run_in_executor(None, self.chat.agent.model.load)
+        try:
+            await self._talk()
+        finally:
+            await connecting.close()
+        self._farewell()
+        return self._ended_by
+
+    async def _talk(self) -> None:
         warned = False
         while not self._ends:
+            self._show_notices()
             try:
                 line = await self._prompt.read()
             except Interrupted as interrupted:
@@ -70,13 +88,25 @@ class Session:
                 if warned:
                     self.screen.say("hint", "Ctrl-C again, or Ctrl-D, ends the chat", "cyan")
                 continue
+            except OSError:
+                # The terminal is gone, and the signal that says so is on its way.
+                self._terminate("SIGHUP")
+                break
             warned = False
             if line is None:
                 break
             # The prompt has taken the signals for itself.
             self._listen()
             await self._guarded(self._typed(line))
-        self._farewell()
+
+    def notice(self, word: str, text: str, color: str) -> None:
+        """Something that happened by itself: it never stands in the middle of an answer."""
+        self._notices.append((word, text, color))
+        self._prompt.above(self._show_notices)
+
+    def _show_notices(self) -> None:
+        while self._notices:
+            self.screen.say(*self._notices.pop(0))
 
     def status(self) -> str:
         """The line below the prompt."""
@@ -91,9 +121,8 @@ class Session:
 
     async def change_model(self, name: str) -> None:
         """Go on with another model. Raises ToolError, and then nothing has changed."""
-        conversation, before = self.chat.conversation, self.chat.agent.model
-        resume = conversation.id if conversation.messages else None
-        self.chat = self._opened(self._models(name), replace(self._wishes, resume=resume))
+        before = self.chat.agent.model
+        self.chat.use(self._models(name))
         await before.aclose()
 
     def offer_also(self, tool: Tool) -> None:
@@ -104,8 +133,9 @@ class Session:
 
     async def say(self, text: str) -> None:
         """Let the model answer."""
-        with self.screen.working(), self._stoppable(self.chat.stop):
-            await self.chat.say(text, self.screen.model)
+        async with self.screen.working():
+            with self._stoppable(self.chat.stop):
+                await self.chat.say(text, self.screen.model)
 
     async def ask(self, question: Callable[[Terminal], T]) -> T | None:
         """Something that the person answers on the terminal; None where it was stopped."""
@@ -135,9 +165,6 @@ class Session:
         with self.screen.held():
             return await approver(request)
 
-    def _opened(self, model: ChatModel, wishes: Wishes) -> Chat:
-        return open_chat(self.runtime, model, wishes, approver=self.approve, review=self._review)
-
     async def _review(self, tool: Tool) -> bool | None:
         from tongs.surfaces.cli.review import ask_to_approve
 
@@ -150,7 +177,7 @@ class Session:
             case Slash() as slash if slash.name in commands.COMMANDS:
                 await self._stopped_by_keys(commands.carry_out(self, slash))
             case Slash() as slash:
-                with self.screen.working():
+                async with self.screen.working(own=True):
                     await self._stopped_by_keys(call_tool(self, slash))
 
     async def _stopped_by_keys(self, work: Coroutine[Any, Any, None]) -> None:
@@ -159,7 +186,7 @@ class Session:
         with self._stoppable(task.cancel):
             await asyncio.wait([task])
         if task.cancelled():
-            self.screen.say("stopped", "as you wished; the chat goes on", "yellow")
+            self.screen.say("stopped", STOPPED, "yellow")
         else:
             task.result()
 
@@ -191,13 +218,16 @@ class Session:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._terminate)
+            if signal.getsignal(number) != signal.SIG_IGN:  # as under `nohup`
+                loop.add_signal_handler(number, self._terminate, number.name)
 
     def _interrupt(self) -> None:
         if self._stop is not None:
             self._stop()
 
-    def _terminate(self) -> None:
+    def _terminate(self, by: str) -> None:
+        self.screen.leave_terminal_that_hung_up()
+        self._ended_by = by
         self._ends = True
         self._interrupt()
         self._prompt.close()
@@ -218,6 +248,8 @@ class Session:
 
     def _farewell(self) -> None:
         conversation = self.chat.conversation
+        if self._ended_by:
+            self.screen.say("ended", f"by {self._ended_by}", "yellow")
         if conversation.messages:
             self.screen.say("kept", f"tongs chat --continue {conversation.id}", "dim")
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 
 _LABELS = (
-    *("approvals", "approved", "call", "denied", "done", "edited", "error", "failed", "hint"),
-    *("interrupted", "kept", "revoked", "saved", "stopped", "tongs chat", "waiting", "warning"),
+    *("approvals", "approved", "call", "configured", "connected", "connecting", "denied", "done"),
+    *("edited", "ended", "error", "failed", "hint", "interrupted", "kept", "model", "revoked"),
+    *("saved", "stopped", "tongs chat", "waiting", "warning"),
 )
 # How lines of ours begin, and the line at which a person allows a call.
 _OURS = (*(f"{label}:" for label in _LABELS), "[a]llow once")

@@ -22,6 +22,7 @@ _FORMATS = ("markdown", "json")
 def options(parser: Parser) -> None:
     agent_options(parser)
     parser.add_argument("--continue", dest="resume", nargs="?", const="", metavar="ID")
+    parser.add_argument("--copy", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--export", metavar="ID")
     parser.add_argument("--format", choices=_FORMATS)
@@ -32,6 +33,8 @@ def run(invocation: Invocation) -> int:
     options = invocation.options
     if sum((options.list, options.export is not None, options.resume is not None)) > 1:
         raise UsageError("chat: --list, --export and --continue exclude each other")
+    if options.copy and options.resume is None:
+        raise UsageError("chat: --copy belongs to --continue", "tongs chat --continue ID --copy")
     if options.format and options.export is None:
         raise UsageError("chat: --format belongs to --export", "tongs chat --export ID")
     if options.json and not options.list:
@@ -68,19 +71,18 @@ def _chat(invocation: Invocation, terminal: Terminal, wishes: Wishes) -> int:
         address = options.base_url if name is None else ""
         return open_model(runtime, name or options.model or "", address or "")
 
-    async def talk() -> None:
+    async def talk() -> str:
         screen = Screen(invocation.console, thinking=options.verbose > 0)
         try:
             session = Session(runtime, screen, terminal, wishes, model)
             try:
-                await session.run()
+                return await session.run()
             finally:
-                await session.chat.agent.model.aclose()
+                await session.chat.aclose()
         finally:
             await runtime.aclose()
 
-    asyncio.run(talk())
-    return failure.OK
+    return failure.CANCELLED if asyncio.run(talk()) else failure.OK
 
 
 def _list(invocation: Invocation) -> int:

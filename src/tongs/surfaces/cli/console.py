@@ -41,9 +41,9 @@ class Console:
         """Write to stdout exactly this text; on a terminal with hidden characters written out."""
         self._write(self.out, _seen(text) if self.out_is_terminal else text)
 
-    def styled(self, text: str) -> None:
-        """Write to stdout text that carries our own colours and has been neutralised before."""
-        self._write(self.out, text)
+    def styled(self, text: str, stream: TextIO | None = None) -> None:
+        """Write text that carries our own colours and has been neutralised before; to stdout."""
+        self._write(stream or self.out, text)
 
     def say(self, text: str = "") -> None:
         """One or more lines to stderr."""
@@ -70,12 +70,13 @@ class Console:
             return text
         return f"\x1b[{_CODES[color]}m{text}\x1b[0m"
 
-    def width(self) -> int | None:
-        """Columns of the terminal on stdout; None where lines may be as long as they like."""
-        if not self.out_is_terminal:
+    def width(self, stream: TextIO | None = None) -> int | None:
+        """Columns of the terminal on a stream, which is stdout; None where there is none."""
+        stream = stream or self.out
+        if not (self.out_is_terminal if stream is self.out else self.err_is_terminal):
             return None
         try:
-            return os.get_terminal_size(self.out.fileno()).columns or None
+            return os.get_terminal_size(stream.fileno()).columns or None
         except OSError:
             return None
 
@@ -85,6 +86,13 @@ class Console:
             self.err.flush()
         except OSError as error:
             raise OutputLost(error) from None
+
+    def leave_terminal_that_hung_up(self) -> None:
+        """What is written there from now on leads nowhere, and is no error."""
+        was_one = ((self.out, self.out_is_terminal), (self.err, self.err_is_terminal))
+        for stream, was_terminal in was_one:
+            if was_terminal and not _is_terminal(stream):
+                _lead_nowhere(stream)
 
     def _colored(self, stream: TextIO) -> bool:
         if self._color != "auto":
@@ -124,12 +132,16 @@ def prepare_streams() -> None:
 
 def abandon_streams() -> None:
     """After the reader has gone: nothing more is written, not even by the interpreter's exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError):
-            os.dup2(nowhere, stream.fileno())
+            _lead_nowhere(stream)
+
+
+def _lead_nowhere(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

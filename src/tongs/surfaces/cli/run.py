@@ -37,6 +37,7 @@ def options(parser: Parser) -> None:
     agent_options(parser)
     parser.add_argument("--continue", dest="go_on", action="store_true")
     parser.add_argument("--conversation", metavar="ID")
+    parser.add_argument("--copy", action="store_true")
     parser.add_argument("--json", action="store_true")
 
 
@@ -57,6 +58,8 @@ def run(invocation: Invocation) -> int:
     invocation.single_thread = False
     if options.go_on and options.conversation:
         raise UsageError("run: --continue and --conversation exclude each other")
+    if options.copy and not (options.go_on or options.conversation):
+        raise UsageError("run: --copy belongs to --continue and --conversation")
     wishes = wishes_of(invocation, "" if options.go_on else options.conversation)
     text = _prompt(options.prompt)
     model = open_model(invocation.runtime, options.model or "", options.base_url or "")
@@ -82,6 +85,7 @@ def answer(invocation: Invocation, model: ChatModel, wishes: Wishes, text: str) 
     )
     if elsewhere := began_elsewhere(chat, invocation.runtime.places.root):
         invocation.console.warn(elsewhere)
+    _say_unconnected(invocation, wishes)
     outcome = asyncio.run(_said(invocation, chat, text, shown))
     shown.end(outcome)
     return _EXIT_CODES[outcome.kind]
@@ -102,22 +106,39 @@ def wishes_of(invocation: Invocation, resume: str | None) -> Wishes:
             message = f"{command}: --max-steps must be a number from 1 on, got {options.max_steps}"
             raise UsageError(message, f"tongs {command} --max-steps {MOST_STEPS}")
         steps = int(options.max_steps)
-    return Wishes(tools, tags, options.no_tools, steps, resume)
+    return Wishes(tools, tags, options.no_tools, steps, resume, options.copy)
+
+
+def _say_unconnected(invocation: Invocation, wishes: Wishes) -> None:
+    """The model could have had more tools; nothing is started for one answer to find out."""
+    runtime = invocation.runtime
+    if runtime.settings.mcp.servers and not (wishes.tools or wishes.no_tools):
+        from tongs.surfaces.cli.servers_shown import say_unconnected
+
+        say_unconnected(invocation.console, runtime.server_tools.unconnected())
 
 
 async def _said(invocation: Invocation, chat: Chat, text: str, shown: Shown) -> Outcome:
     import asyncio
     import signal
 
+    from tongs.surfaces.chat.ticking import ticking
+
+    def stop(by: str) -> None:
+        invocation.console.leave_terminal_that_hung_up()
+        shown.stopped_by = by
+        chat.stop()
+
     loop = asyncio.get_running_loop()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name)
         if signal.getsignal(number) != signal.SIG_IGN:  # as under `nohup`
-            loop.add_signal_handler(number, chat.stop)
+            loop.add_signal_handler(number, stop, name)
     try:
-        return await chat.say(text, shown)
+        async with ticking(shown.tick):
+            return await chat.say(text, shown)
     finally:
-        await chat.agent.model.aclose()
+        await chat.aclose()
         await invocation.runtime.aclose()
 
 

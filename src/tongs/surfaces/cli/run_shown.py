@@ -8,33 +8,42 @@ from contextlib import contextmanager
 
 from tongs.agent.events import (
     AgentEvent,
-    CallEnded,
     CallOutput,
-    CallStarted,
     Ended,
     QuestionAnswered,
     QuestionAsked,
-    Retrying,
     StepEnded,
     TextShown,
-    ThinkingShown,
 )
 from tongs.agent.loop import Outcome
-from tongs.output import decoded
+from tongs.surfaces.chat.rendering import MOST_LINES, STOPPED, Rendering
 from tongs.surfaces.cli.apart import Apart
 from tongs.surfaces.cli.console import Console
 from tongs.surfaces.cli.held_events import HeldEvents
 
-_LONGEST_LINE = 200
+# With `-v`: all.
+_ALL_LINES = 10**9
 
 
 class Shown:
-    """Observes one answer. While a person is asked, nothing is written; it comes afterwards."""
+    """Observes one answer. While a person is asked, nothing is written; it comes afterwards.
+
+    A person at a terminal sees what tools put out while they run; a log has it with `verbose`.
+    """
 
     def __init__(self, console: Console, *, json: bool, verbose: bool) -> None:
         self._console = console
         self._json = json
-        self._verbose = verbose
+        seen = MOST_LINES if console.err_is_terminal else 0
+        self._rendering = Rendering(
+            lambda text, color: console.paint(text, color, console.err),
+            thinking=verbose,
+            most_lines=_ALL_LINES if verbose else seen,
+            width=lambda: console.width(console.err),
+            waits_for="the model",
+        )
+        # The name of a signal.
+        self.stopped_by = ""
         self._at_line_start = True
         # Elsewhere the words are data, and lines of ours are not among them.
         self._words = Apart() if console.out_is_terminal else None
@@ -55,6 +64,12 @@ class Shown:
         else:
             self._give()
             self._show(event)
+
+    def tick(self) -> None:
+        """Once a second: a person at a terminal is told what is waited for."""
+        if self._at_line_start and not self._holds and not self._json:
+            self._talk(self._rendering.tick())
+            self._console.flush()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -82,7 +97,8 @@ class Shown:
                 console.label("stopped", f"the model was not done after {steps}", "yellow")
                 console.hint(f'{goes_on} --max-steps {2 * outcome.steps} "go on"')
             case "stopped":
-                console.label("stopped", "as you wished", "yellow")
+                by = "" if self.stopped_by == "SIGINT" else f"by {self.stopped_by}: "
+                console.label("stopped", by + STOPPED, "yellow")
                 console.hint(f'{goes_on} "…" goes on with it')
             case "denied":
                 console.label("denied", "the model ended after a call of its was denied", "yellow")
@@ -102,37 +118,24 @@ class Shown:
             return
         match event:
             case TextShown(text):
+                self._talk(self._rendering.line_end())
                 self._console.data(text if self._words is None else self._words.shown(text))
                 self._at_line_start = text.endswith("\n")
-                self._console.flush()
             case StepEnded() | Ended():
                 self._line()
-            case CallStarted(_, _, tool, arguments):
+            case CallOutput():
+                self._talk(self._rendering.show(event))
+            case _:
                 self._line()
-                words = json.dumps(dict(arguments), ensure_ascii=False)
-                self._console.label("call", _short(f"{tool} {words}"), "cyan")
-            case CallEnded():
-                self._say_ended(event)
-            case CallOutput(_, _, data) if self._verbose:
-                self._console.talk(decoded(data))
-            case ThinkingShown(text) if self._verbose:
-                self._console.talk(text)
-            case Retrying(kind, message, seconds):
-                wait = f"again in {seconds:.0f} s" if seconds >= 1 else "again at once"
-                self._console.warn(f"{kind}: {_short(message)}; {wait}")
+                self._talk(self._rendering.show(event))
         self._console.flush()
 
-    def _say_ended(self, event: CallEnded) -> None:
-        self._line()
-        first = event.text.strip().partition("\n")[0]
-        if event.ok:
-            self._console.label("done", f"{event.tool} ({event.seconds:.1f} s)", "green")
-        else:
-            word = "denied" if event.denied else "failed"
-            self._console.label(word, _short(f"{event.tool}: {first}"), "yellow")
+    def _talk(self, text: str) -> None:
+        self._console.styled(text, self._console.err)
 
     def _line(self) -> None:
         """What follows begins on a line of its own."""
+        self._talk(self._rendering.line_end())
         if not self._at_line_start and not self._json:
             rest = "" if self._words is None else self._words.rest()
             self._console.data(f"{rest}\n")
@@ -147,8 +150,3 @@ def _line_of(event: AgentEvent) -> str:
     except UnicodeEncodeError:
         text = json.dumps(event.to_data(), default=str)
     return text + "\n"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tongs.approvers.terminal_question import permissions_line
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.servers import ServerSpec
 from tongs.output import visible
+from tongs.surfaces.cli.console import Console
 from tongs.surfaces.cli.table import one_line
 
 if TYPE_CHECKING:
@@ -110,3 +111,11 @@ def inspected_wire(inspected: Inspected) -> dict[str, Any]:
         "gone": [name for name, pin in pinned.tools.items() if pin.gone],
         "problems": list(listing.problems),
     }
+
+
+def say_unconnected(console: Console, names: Sequence[str]) -> None:
+    """Of some servers nobody knows yet what they offer."""
+    if names:
+        were = "server was" if len(names) == 1 else "servers were"
+        console.say(f"{len(names)} MCP {were} never connected: {', '.join(names)}")
+        console.hint(f"tongs mcp inspect {names[0]}")

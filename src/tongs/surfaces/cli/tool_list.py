@@ -43,11 +43,9 @@ def _say_unconnected(invocation: Invocation) -> None:
     runtime = invocation.runtime
     if not runtime.settings.mcp.servers or invocation.options.json:
         return
-    names = runtime.server_tools.unconnected(invocation.scope)
-    if names:
-        were = "server was" if len(names) == 1 else "servers were"
-        invocation.console.say(f"{len(names)} MCP {were} never connected: {', '.join(names)}")
-        invocation.console.hint(f"tongs mcp inspect {names[0]}")
+    from tongs.surfaces.cli.servers_shown import say_unconnected  # noqa: PLC0415 - where there are some
+
+    say_unconnected(invocation.console, runtime.server_tools.unconnected(invocation.scope))
 
 
 def _print(invocation: Invocation, entries: list[Entry]) -> None:

@@ -57,6 +57,13 @@ def texts(line: str, known: Known) -> list[str]:
         ("/model s", ["/model small"]),
         ("/model small ", []),
         ("/save d", ["/save data.txt", "/save docs/"]),
+        (
+            "/copy x ",
+            [
+                *("/copy x fast", "/copy x safe", '/copy x "very safe"'),
+                *("/copy x mode=", "/copy x force=", "/copy x note="),
+            ],
+        ),
         ("/copy ", [f"/copy {name}=" for name in ("source_path", "mode", "force", "note")]),
         ("/copy m", ["/copy mode="]),
         ("/copy mode=", ["/copy mode=fast", "/copy mode=safe", '/copy mode="very safe"']),

@@ -25,7 +25,8 @@ from tongs.core.conversation import (
     Usage,
     UserSaid,
 )
-from tongs.surfaces.chat.rendering import Rendering, arguments_line, label, plain, recap, short
+from tongs.surfaces.chat.rendering import Rendering, arguments_line, label, plain, recap
+from tongs.surfaces.chat.tool_output import short
 
 
 def shown(*events: AgentEvent, rendering: Rendering | None = None) -> str:
@@ -87,16 +88,70 @@ def test_a_call_shows_its_arguments_its_output_and_its_end() -> None:
 
 def test_a_result_of_which_nothing_was_seen_is_shown_at_its_end() -> None:
     assert shown(*called(text="a\nb\n")).splitlines()[1:3] == ["  | a", "  | b"]
+    told = CallEnded("1", "a", "count", ok=True, text="a\n\nwarning: edited", output="a\n")
+    assert shown(told) == "  | a\ndone: count (0.0 s)\n"
 
 
 def test_long_output_is_cut_by_lines_and_in_its_lines() -> None:
     many = b"".join(b"%d\n" % number for number in range(20))
     lines = shown(*called(CallOutput("1", "stdout", many))).splitlines()
-    assert lines[12:14] == ["  | 11", "  | … 8 more lines"]
+    assert lines[8:11] == ["  | 7", "  | … 8 lines left out", "  | 16"]
+    assert lines[13:] == ["  | 19", "done: count (0.2 s)"]
     wide = shown(*called(CallOutput("1", "stdout", b"x" * 100_000)))
     assert len(wide.splitlines()[1]) == 204
     everything = Rendering(most_lines=200)
     assert len(shown(*called(CallOutput("1", "stdout", many)), rendering=everything).split()) > 40
+
+
+def test_the_newest_of_many_lines_stands_where_the_next_text_comes() -> None:
+    def of(*output: bytes) -> str:
+        rendering = Rendering(most_lines=2, width=lambda: 20)
+        events = called(*(CallOutput("1", "stdout", data) for data in output))
+        return shown(*events, rendering=rendering)
+
+    moving = of(b"1\n2\n", b"3\n", b"4", b"\n")
+    assert moving.splitlines(keepends=True)[1:] == [
+        "  | 1\n",
+        "  | 2\n",
+        "  | … 1 more: 3\r",
+        "\x1b[K  | … 1 more: 3\r",
+        "\x1b[K  | … 2 more: 4\r",
+        "\x1b[K  | … 2 lines left out\n",
+        "done: count (0.2 s)\n",
+    ]
+    # It is never wrapped, and nothing in it is a command to the terminal.
+    wide = of(b"1\n2\n" + b"x" * 100 + b"\n")
+    assert "  | … 1 more: xxxxx\r" in wide
+    evil = of("1\n2\n\x1b[2J漢字漢字漢字\n".encode())
+    assert evil.count("\x1b") == evil.count("\x1b[K") == 1
+
+
+def test_what_is_waited_for_is_said_where_nothing_comes() -> None:
+    now = [0.0]
+    rendering = Rendering(width=lambda: 80, waits_for="the model", clock=lambda: now[0])
+
+    def after(seconds: float) -> str:
+        now[0] += seconds
+        return rendering.tick()
+
+    assert after(1) == ""
+    assert after(2) == "… waiting for the model, 3 s (Ctrl-C stops it)"
+    assert rendering.show(CallStarted("1", "a", "co\x1bunt", {})) == "\r\x1b[Kcall: co\\x1bunt\n"
+    assert after(60) == "  | … co\\x1bunt runs, nothing new for 60 s (Ctrl-C stops it)"
+    assert rendering.show(CallEnded("1", "a", "count", ok=True, text="")).startswith(
+        "\r\x1b[Kdone:"
+    )
+    assert rendering.show(TextShown("half a line")) == "half a line"
+    assert after(60) == ""
+    rendering.begin()
+    nobody = Rendering(waits_for="the model", clock=lambda: now[0] + 9)
+    assert nobody.tick() == ""
+
+
+def test_no_output_is_shown_where_none_is_wanted() -> None:
+    quiet = Rendering(most_lines=0)
+    events = called(CallOutput("1", "stdout", b"one\n"), text="one\n")
+    assert shown(*events, rendering=quiet) == 'call: count x="é" n=3\ndone: count (0.2 s)\n'
 
 
 def test_lines_of_calls_side_by_side_name_their_tool() -> None:
@@ -114,7 +169,8 @@ def test_lines_of_calls_side_by_side_name_their_tool() -> None:
 def test_a_failure_and_a_denial_say_why_on_one_line() -> None:
     failed = shown(*called(ok=False, text="error: EXECUTION_ERROR: exit 1\nmore"))
     assert failed.endswith("failed: count: EXECUTION_ERROR: exit 1\n")
-    denied = CallEnded("1", "a", "count", ok=False, text="count was not run: no", denied=True)
+    text = "error: DENIED: count was not run: no"
+    denied = CallEnded("1", "a", "count", ok=False, text=text, code="DENIED", denied=True)
     assert shown(denied) == "denied: count was not run: no\n"
 
 
@@ -136,9 +192,7 @@ def test_how_an_answer_ended_is_said_with_what_to_do() -> None:
     )
     assert shown(ended("failed", kind="auth", message="no key")) == "error: auth: no key\n"
     assert "not done after 20 steps" in shown(ended("step-limit"))
-    assert (
-        shown(TextShown("ha"), ended("stopped")) == "ha\nstopped: as you wished; the chat goes on\n"
-    )
+    assert shown(TextShown("ha"), ended("stopped")) == "ha\nstopped: nothing of it runs any more\n"
     assert shown(Retrying("rate", "busy", 3.2, 1)) == "waiting: rate: busy; again in 3 s\n"
 
 

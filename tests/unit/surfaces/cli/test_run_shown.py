@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tongs.agent.events import CallEnded, CallOutput, QuestionAnswered, QuestionAsked
+from tongs.agent.events import CallEnded, CallOutput, CallStarted, QuestionAnswered, QuestionAsked
 from tongs.surfaces.cli.console import Console
 from tongs.surfaces.cli.held_events import MOST_OUTPUT, HeldEvents
 from tongs.surfaces.cli.run_shown import Shown
@@ -32,6 +32,7 @@ def test_events_wait_for_the_answer_unless_they_go_elsewhere(
     json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = Shown(Console(), json=json, verbose=True)
+    shown(CallStarted("1", "a", "loud", {}))
     shown(QuestionAsked("b", "other", {}, "why"))
     shown(PIECE)
     assert ("xxx" in "".join(capsys.readouterr())) is json

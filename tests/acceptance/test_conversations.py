@@ -1,0 +1,110 @@
+"""Conversations that go on: by one process at a time, and nothing of them is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.acceptance.conftest import SCRIPTED, Agent, Place, Run, Script
+from tests.alive import started
+
+SLOW = "description: s\nbash: 'sleep {word} & wait'\n"
+
+
+@pytest.fixture
+def talking(place: Place, script: Script) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is in the middle of a call."""
+    word = f"32{os.getpid() % 1000:03d}"
+    place.tool("slow", SLOW.format(word=word), scope="user")
+    running = subprocess.Popen(
+        [sys.executable, SCRIPTED, script([["slow", {}]]), "run", "first", "--auto-approve", "*"],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    started(word)
+    yield running
+    running.kill()
+    running.wait()
+
+
+def the_one(tongs: Run) -> str:
+    (listed,) = json.loads(tongs("chat", "--list", "--json").stdout)
+    return str(listed["id"])
+
+
+def test_no_second_process_goes_on_with_a_conversation(
+    talking: subprocess.Popen[bytes], agent: Agent, tongs: Run
+) -> None:
+    name = the_one(tongs)
+    done = agent(["two"], "second", "--continue")
+    assert (done.stdout, done.code) == ("", 1)
+    assert f"the conversation {name} is open in another process" in done.stderr
+    assert f"tongs chat --continue {name} --copy" in done.stderr
+    assert (
+        len(json.loads(tongs("chat", "--export", name, "--format", "json").stdout)["messages"]) == 2
+    )
+
+
+def test_a_copy_goes_on_beside_it(
+    talking: subprocess.Popen[bytes], agent: Agent, tongs: Run, told: Callable[[], list[Any]]
+) -> None:
+    name = the_one(tongs)
+    assert agent(["two"], "second", "--continue", "--copy").code == 0
+    # The call is still under way in the other one, and has no answer that could be copied.
+    assert [message.get("text") for message in told()[-1]] == ["first", "second"]
+    copy, source = json.loads(tongs("chat", "--list", "--json").stdout)
+    assert (source["id"], source["messages"]) == (name, 2)
+    assert (copy["title"], copy["messages"]) == ("first", 3)
+
+
+def test_a_copy_has_the_answers_to_calls(place: Place, agent: Agent, tongs: Run) -> None:
+    place.tool("look", "description: look\nbash: echo seen\ntags: [read]\n", scope="user")
+    assert agent([[["look", {}]], "fine"], "go", "--auto-approve", "tool:read").code == 0
+    assert agent(["two"], "second", "--continue", "--copy").code == 0
+    copy, source = (
+        json.loads(tongs("chat", "--export", each["id"], "--format", "json").stdout)["messages"]
+        for each in json.loads(tongs("chat", "--list", "--json").stdout)
+    )
+    assert copy[: len(source)] == source
+    assert copy[len(source)]["text"] == "second"
+
+
+def test_a_copy_is_one_of_something(agent: Agent, tongs: Run) -> None:
+    assert "--copy belongs to" in agent(["x"], "y", "--copy").stderr
+    assert "--copy belongs to" in tongs("chat", "--copy").stderr
+
+
+def test_what_is_exported_from_a_chat_has_its_title(agent: Agent, tongs: Run) -> None:
+    assert agent(["x"], "how many\nare there?").code == 0
+    assert tongs("chat", "--export", the_one(tongs)).stdout.startswith("# how many are there?\n")
+
+
+def test_a_database_that_cannot_be_used_is_said(place: Place, agent: Agent, tongs: Run) -> None:
+    place.state.mkdir()
+    (place.state / "conversations.db").write_bytes(
+        b"no database, and long enough to be read as one"
+    )
+    for done in (tongs("chat", "--list"), tongs("chat", "--export", "1"), agent(["x"], "go")):
+        assert (done.stdout, done.code) == ("", 1)
+        assert "conversations.db: file is not a database\nhint: its folder must be" in done.stderr
+
+
+def test_a_state_folder_that_cannot_be_used_is_said(place: Place, agent: Agent) -> None:
+    place.state.write_text("in the way")
+    done = agent(["x"], "go")
+    assert (done.stdout, done.code) == ("", 1)
+    assert "conversations cannot be read or kept in " in done.stderr
+
+
+def test_tags_that_no_tool_has_are_said(agent: Agent) -> None:
+    done = agent(["x"], "go", "--tags", "nope")
+    assert (done.stdout, done.code) == ("", 2)
+    assert "no tool has one of the tags: nope" in done.stderr
