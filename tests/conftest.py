@@ -6,8 +6,15 @@ import gc
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.model_servers import ModelServer, Turn
 from tests.web import Web
+
+# The same examples in every run; and however long they take, since a busy machine is no failure.
+settings.register_profile(
+    "tongs", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tongs")
 
 
 def pytest_collection_finish() -> None:
