@@ -20,8 +20,9 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q -q
 
 # A skip is a failure here (tests/plugins/no_skips.py); `python -m` puts the checkout on the path for it.
-PYTEST := TONGS_NO_SKIPS=1 $(BIN)/python -m pytest -p tests.plugins.no_skips -n 2
-# All examples of a property (tests/thorough.py).
+# A process that has nothing left takes tests from the other: long ones may stand last, and a module is seldom split.
+PYTEST := TONGS_NO_SKIPS=1 $(BIN)/python -m pytest -p tests.plugins.no_skips -n 2 --dist worksteal
+# All examples of a property, and every command in a Python of its own (tests/thorough.py).
 THOROUGH := TONGS_THOROUGH=1 $(PYTEST)
 
 # An environment knows its own path, so one that was moved or copied with the checkout is made anew.

@@ -56,6 +56,8 @@ class Story:
         """Make the project a checkout: its sources and tests, copied, and the environment."""
         for folder in ("src", "tests/unit"):
             shutil.copytree(ROOT / folder, self.root / folder)
+        for file in (ROOT / "tests").glob("*.py"):
+            shutil.copy(file, self.root / "tests")
         shutil.copy(ROOT / "pyproject.toml", self.root)
         (self.root / ".venv").symlink_to(Path(sys.executable).parent.parent)
 
