@@ -20,7 +20,10 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q -q
 
 # A skip is a failure here (tests/plugins/no_skips.py); `python -m` puts the checkout on the path for it.
-PYTEST := TONGS_NO_SKIPS=1 $(BIN)/python -m pytest -p tests.plugins.no_skips -n 2
+# A process that has nothing left takes tests from the other: long ones may stand last, and a module is seldom split.
+PYTEST := TONGS_NO_SKIPS=1 $(BIN)/python -m pytest -p tests.plugins.no_skips -n 2 --dist worksteal
+# All examples of a property, and every command in a Python of its own (tests/thorough.py).
+THOROUGH := TONGS_THOROUGH=1 $(PYTEST)
 
 # An environment knows its own path, so one that was moved or copied with the checkout is made anew.
 ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
@@ -138,16 +141,16 @@ $(SMOLLM)/.stamp: $(SMOLLM_LOCK) | $(STAMP)
 
 .PHONY: test-full
 test-full: $(STAMP) programs native suites agents servers mcp1 smollm ## run every test, and keep what came of the long ones and of the attacks in bench/
-	$(PYTEST) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
-	$(PYTEST) -p tests.escape.table $(ARGS) tests/escape
-	TONGS_NATIVE=0 $(PYTEST) $(ARGS) tests/escape
+	$(THOROUGH) -p tests.plugins.full_table --ignore tests/escape $(ARGS) tests
+	$(THOROUGH) -p tests.escape.table $(ARGS) tests/escape
+	TONGS_NATIVE=0 $(THOROUGH) $(ARGS) tests/escape
 
 # The parts that decide and that touch a value are covered to the last branch.
 WHOLE := src/tongs/core/*,src/tongs/policy/*,src/tongs/template/*,src/tongs/pipeline/*,src/tongs/output.py,src/tongs/redaction/*
 
 .PHONY: coverage
 coverage: $(STAMP) programs native ## run the tests and hold the coverage: 95 % in all, 100 % where it matters most
-	$(PYTEST) -m "not full" --cov --cov-report= $(ARGS) tests
+	$(THOROUGH) -m "not full" --cov --cov-report= $(ARGS) tests
 	$(BIN)/coverage report --include "$(WHOLE)" --fail-under 100
 	$(BIN)/coverage report --format total --precision 2 --fail-under 95
 

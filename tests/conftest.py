@@ -1,13 +1,33 @@
-"""Servers that tests of several folders talk to."""
+"""What tests of several folders share: servers they talk to, and the command itself."""
 
 from __future__ import annotations
 
 import gc
+import shutil
+import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.model_servers import ModelServer, Turn
+from tests.prepared import Prepared
+from tests.thorough import THOROUGH
 from tests.web import Web
+
+from tongs.runtime.enforcing import found_here
+
+# The same examples in every run; and however long they take, since a busy machine is no failure.
+settings.register_profile(
+    "tongs", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tongs")
+
+
+def pytest_configure() -> None:
+    """A shell lets what it starts in the background ignore these, and commands would inherit it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def pytest_collection_finish() -> None:
@@ -15,6 +35,31 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
+    """`prepared.run(["tool", "list"], cwd=…, env=…)`: the command, its imports done."""
+    made = Prepared(tmp_path_factory.mktemp("prepared"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def seen_machine(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
+    """`seen_machine(state)`: Tongs has found out already what this machine can enforce.
+
+    Else it would try for every test; it still tries where another filter stands around a command.
+    """
+    found = tmp_path_factory.mktemp("machine") / "state"
+    if not THOROUGH:
+        found_here(str(found), direct=False)
+
+    def copy(state: Path) -> None:
+        if found.exists():
+            shutil.copytree(found, state)
+
+    return copy
 
 
 @pytest.fixture

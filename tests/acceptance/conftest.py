@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.prepared import TONGS, Prepared, start
 from tests.screen import Screen
 
-TONGS = str(Path(sys.executable).with_name("tongs"))
 SCRIPTED = str(Path(__file__).with_name("scripted_tongs.py"))
 WITHOUT_USERNS = str(Path(__file__).parents[1] / "without_userns.py")
 
@@ -74,15 +73,16 @@ Agent = Callable[..., Outcome]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path, seen_machine: Callable[[Path], None]) -> Place:
     made = Place(*(tmp_path / name for name in ("project", "home", "user", "global")))
     for folder in (made.project / ".tongs" / "tools", made.home, made.user, made.glob):
         folder.mkdir(parents=True, mode=0o755)
+    seen_machine(made.state)
     return made
 
 
 @pytest.fixture
-def tongs(place: Place) -> Run:
+def tongs(place: Place, prepared: Prepared) -> Run:
     """`tongs("tool", "list")`: without any terminal, and stdin empty unless given."""
 
     def run(
@@ -92,16 +92,11 @@ def tongs(place: Place) -> Run:
         cwd: Path | None = None,
         command: str = TONGS,
     ) -> Outcome:
-        done = subprocess.run(
-            [command, *arguments],
-            cwd=cwd or place.project,
-            env={**place.env, **(env or {})},
-            input=stdin,
-            capture_output=True,
-            start_new_session=True,
-            check=False,
-            timeout=60,
-        )
+        cwd, env = cwd or place.project, {**place.env, **(env or {})}
+        if command == TONGS:
+            done = prepared.run(arguments, cwd=cwd, env=env, stdin=stdin)
+        else:
+            done = start((command, *arguments), cwd=cwd, env=env, stdin=stdin)
         return Outcome(
             done.stdout.decode("utf-8", "surrogateescape"),
             done.stderr.decode("utf-8", "surrogateescape"),

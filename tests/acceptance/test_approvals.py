@@ -544,7 +544,7 @@ def test_never_denies_whatever_would_allow_it(shout: Path, screen: Show, tongs: 
 def test_a_file_of_decisions_that_nobody_understands_stops_calls(
     place: Place, shout: Path, tongs: Run
 ) -> None:
-    place.state.mkdir(mode=0o700)
+    place.state.mkdir(exist_ok=True, mode=0o700)
     (place.state / "approvals.yml").write_text("decisions: [{id: x}]\n", encoding="utf-8")
 
     done = tongs("tool", "run", "shout", "WHO=me", "--yes")

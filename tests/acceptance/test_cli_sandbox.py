@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -144,6 +145,7 @@ def test_doctor_works_in_a_folder_that_is_gone(tongs: Run, place: Place) -> None
 
 
 def test_doctor_tells_when_nothing_can_be_kept(tongs: Run, place: Place) -> None:
+    shutil.rmtree(place.state, ignore_errors=True)
     place.state.write_text("a file stands where the folder should be")
 
     done = tongs("doctor")

@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from tests.prepared import TONGS, Prepared, start
 
 SEED = Path(__file__).with_name("seed_000")
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -37,27 +38,25 @@ class Project:
 
     root: Path
     home: Path
+    prepared: Prepared
     # Put before the command, as a host that forbids user namespaces would be around it.
     around: tuple[str, ...] = ()
 
     def run(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*self.around, sys.executable, "-m", "tongs", *words],
-            cwd=self.root,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(self.home),
-                "TONGS_GLOBAL": str(self.home / "etc" / "tongs"),
-                "LANG": "C.UTF-8",
-                **{key: value for key, value in os.environ.items() if key.startswith("COVERAGE_")},
-            },
-            input=stdin,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=60,
-            check=False,
-            start_new_session=True,  # no terminal: nobody can be asked
-        )
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "TONGS_GLOBAL": str(self.home / "etc" / "tongs"),
+            "LANG": "C.UTF-8",
+            **{key: value for key, value in os.environ.items() if key.startswith("COVERAGE_")},
+        }
+        if self.around:
+            whole = (*self.around, TONGS, *words)
+            done = start(whole, cwd=self.root, env=env, stdin=stdin.encode())
+        else:
+            done = self.prepared.run(words, cwd=self.root, env=env, stdin=stdin.encode())
+        output, errors = done.stdout.decode(), done.stderr.decode()
+        return subprocess.CompletedProcess(done.args, done.returncode, output, errors)
 
     def ok(self, *words: str) -> str:
         """What a command that must succeed prints."""
@@ -101,11 +100,11 @@ class Web:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path, prepared: Prepared) -> Project:
     root, home = tmp_path / "project", tmp_path / "home"
     (root / ".tongs").mkdir(parents=True)
     home.mkdir()
-    return Project(root, home)
+    return Project(root, home, prepared)
 
 
 @pytest.fixture

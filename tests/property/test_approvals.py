@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from tests.thorough import examples
 from tests.unit.store.test_approvals import REQUEST
 
 from tongs.core.approval import ApprovalRequest, ApprovalResponse
@@ -151,9 +152,7 @@ class Lives(RuleBasedStateMachine):
 def test_approval_is_never_consumed_twice_and_never_lost() -> None:
     run_state_machine_as_test(
         Lives,
-        settings=settings(
-            derandomize=True, max_examples=120, stateful_step_count=40, deadline=None
-        ),
+        settings=settings(max_examples=120, stateful_step_count=40),
     )
 
 
@@ -208,7 +207,7 @@ def decided(call: ToolCall, tool: Tool) -> Verdict:
     return Verdict(decision, "sevens", "because")
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(_arguments)
 def test_edited_arguments_never_skip_validation_or_rules(edited: dict[str, Any]) -> None:
     executor = Seen()

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tongs.audit.chain import Chain
@@ -33,7 +33,6 @@ values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(deadline=None)  # it writes to the disk, and waits for it
 @given(name=texts, caller=texts, call_id=texts, arguments=st.dictionaries(texts, values), why=texts)
 def test_no_value_can_forge_a_line_or_a_record(
     name: str, caller: str, call_id: str, arguments: dict[str, Any], why: str
@@ -96,7 +95,6 @@ def test_any_changed_byte_is_found(body: str, seq: int, position: int, byte: int
     assert read(bytes(changed)) is None
 
 
-@settings(deadline=None)  # as above
 @given(
     texts=st.lists(st.text(max_size=20), min_size=1, max_size=5),
     deed=st.sampled_from(["remove", "swap", "double", "change"]),

@@ -8,8 +8,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs.core.execution import CommandLine
 from tongs.policy.shell.reading import read_line
@@ -119,7 +120,7 @@ def _around(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 _scripts = st.recursive(_command, _around, max_leaves=4)
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@examples(300)
 @given(_scripts)
 def test_program_that_bash_starts_is_seen_or_doubted(script: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -145,7 +146,7 @@ def test_program_that_bash_starts_is_seen_or_doubted(script: str) -> None:
     assert reading.doubts or really <= seen, (script, really, seen)
 
 
-@settings(derandomize=True, max_examples=500, deadline=None)
+@examples(500)
 @given(st.text(alphabet="az -;|&()<>{}[]$`'\"\\\n#=*?!", max_size=60))
 def test_reading_never_fails(script: str) -> None:
     reading = read_line(CommandLine("/work", text=script, given=True), "/people/me")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tongs.config.named import SETTINGS, problems_of
@@ -27,7 +27,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(config=st.dictionaries(WORDS, VALUES, max_size=4))
 def test_an_inline_config_is_read_or_refused_with_its_file(config: dict[str, object]) -> None:
     data = {"with": {"config": config}, "bash": "echo {config.x} {config.t.timeout}", "name": "t"}
@@ -42,7 +41,6 @@ def test_an_inline_config_is_read_or_refused_with_its_file(config: dict[str, obj
     assert files == {"f.yaml"}
 
 
-@settings(deadline=None)
 @given(config=VALUES)
 def test_a_named_config_is_read_or_refused(config: object) -> None:
     try:

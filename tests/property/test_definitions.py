@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.core.tool import Origin
@@ -99,19 +100,19 @@ def _all_have_reasons(problems: list[Problem]) -> bool:
     return all(problem.file == "x.yaml" and problem.message for problem in problems)
 
 
-@settings(derandomize=True, max_examples=400, deadline=None)
+@examples(400)
 @given(_definition)
 def test_definition_loads_or_is_refused_with_reasons(data: dict[str, object]) -> None:
     assert _all_have_reasons(_problems(data))
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@examples(100)
 @given(_anything)
 def test_any_data_loads_or_is_refused_with_reasons(data: object) -> None:
     assert _all_have_reasons(_problems(data))
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
+@examples(150)
 @given(_texts, st.dictionaries(st.sampled_from(["A", "B"]), _parameter, min_size=1))
 def test_script_with_parameters_loads_or_is_refused_with_reasons(
     text: str, parameters: dict[str, object]

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs.core.errors import DefinitionInvalid
 from tongs.schema.check_document import check_document
@@ -67,7 +68,7 @@ def loads_or_refuses(data: bytes) -> None:
         assert problem.message
 
 
-@settings(max_examples=500, derandomize=True, deadline=None)
+@examples(500)
 @given(st.binary(max_size=200))
 @example(b"[" * 100_000)
 @example(b"&a [*a]")
@@ -76,13 +77,13 @@ def test_any_bytes_load_or_are_refused(data: bytes) -> None:
     loads_or_refuses(data)
 
 
-@settings(max_examples=2000, derandomize=True, deadline=None)
+@examples(2000)
 @given(TEXTS)
 def test_any_text_that_looks_like_yaml_loads_or_is_refused(text: str) -> None:
     loads_or_refuses(text.encode())
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@examples(300)
 @given(JSON)
 def test_json_is_read_as_json(value: Any) -> None:
     # Escaped, since some characters are not allowed as they are. What JSON writes as a surrogate
@@ -92,7 +93,7 @@ def test_json_is_read_as_json(value: Any) -> None:
     assert parse(written.encode(), "x.yaml").data == {"value": value}
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@examples(300)
 @given(
     st.lists(
         st.text(st.characters(codec="ascii", min_codepoint=32, max_codepoint=126), max_size=20)
@@ -108,7 +109,7 @@ def test_every_line_of_a_block_is_found_again(rows: list[str]) -> None:
     assert document.line_of(("last",)) == 3 + body.count("\n")
 
 
-@settings(max_examples=500, derandomize=True, deadline=None)
+@examples(500)
 @given(TEXTS)
 def test_what_we_accept_pyyaml_reads_with_the_same_shape(text: str) -> None:
     """Only the meaning of plain words differs, never where a key or an element begins."""

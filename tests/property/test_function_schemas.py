@@ -7,8 +7,9 @@ import enum
 from dataclasses import make_dataclass
 from typing import Any, Literal, TypedDict
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs import ToolCall, ToolRegistry, tool
 from tongs.registry.export import FORMATS
@@ -79,7 +80,7 @@ def _more(inner: st.SearchStrategy[Typed]) -> st.SearchStrategy[Typed]:
 TYPES = st.recursive(st.sampled_from(SCALARS), _more, max_leaves=6)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(TYPES, st.data())
 def test_schema_compiles_and_takes_what_the_function_takes(
     typed: Typed, data: st.DataObject
@@ -102,7 +103,7 @@ def test_schema_compiles_and_takes_what_the_function_takes(
     assert len(got) == 1
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(TYPES)
 def test_every_schema_can_be_said_in_every_format(typed: Typed) -> None:
     def function(x, y=None):  # type: ignore[no-untyped-def]

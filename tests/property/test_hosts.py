@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs.core import hosts
 from tongs.core.network import within
@@ -31,7 +32,7 @@ def test_the_three_lists_of_hosts_have_one_grammar() -> None:
     assert [block["properties"]["network"]["items"]["pattern"] for block in blocks] == [_ENTRY] * 2
 
 
-@settings(derandomize=True, max_examples=700)
+@examples(700)
 @given(_entries)
 def test_what_the_schema_takes_the_sandbox_takes_too(entry: str) -> None:
     if re.search(_ENTRY, entry):
@@ -41,7 +42,7 @@ def test_what_the_schema_takes_the_sandbox_takes_too(entry: str) -> None:
             hosts.parse(entry)
 
 
-@settings(derandomize=True, max_examples=1000)
+@examples(1000)
 @given(st.one_of(_names, _numbers, st.sampled_from(("::1", "[fd00::1]", "10.0.0.0/8", "fd00::/8"))))
 def test_what_may_be_private_is_the_same_for_both(entry: str) -> None:
     if re.search(_GRANT, entry):
@@ -51,7 +52,7 @@ def test_what_may_be_private_is_the_same_for_both(entry: str) -> None:
             hosts.parse_grant(entry)
 
 
-@settings(derandomize=True, max_examples=700)
+@examples(700)
 @given(_entries, _names, st.sampled_from((22, 80, 443, 8080)))
 def test_permissions_and_sandbox_agree_on_what_an_entry_means(
     entry: str, name: str, port: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs.core.network import Network, meet, within
 from tongs.core.permissions import Permissions, Secret, covered
@@ -48,27 +49,26 @@ def rights(one: Permissions, path: str) -> tuple[bool, bool, bool]:
     )
 
 
-@settings(derandomize=True)
 @given(permissions)
 def test_everything_is_within_itself(one: Permissions) -> None:
     assert one.within(one)
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(permissions, permissions, permissions)
 def test_within_is_transitive(a: Permissions, b: Permissions, c: Permissions) -> None:
     if a.within(b) and b.within(c):
         assert a.within(c)
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(permissions, permissions)
 def test_meet_is_within_both(a: Permissions, b: Permissions) -> None:
     assert a.meet(b).within(a)
     assert a.meet(b).within(b)
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(permissions, permissions, permissions)
 def test_nothing_larger_than_the_meet_is_within_both(
     a: Permissions, b: Permissions, c: Permissions
@@ -77,7 +77,7 @@ def test_nothing_larger_than_the_meet_is_within_both(
         assert c.within(a.meet(b))
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(permissions, permissions, permissions)
 def test_meet_depends_on_neither_order_nor_grouping(
     a: Permissions, b: Permissions, c: Permissions
@@ -86,7 +86,7 @@ def test_meet_depends_on_neither_order_nor_grouping(
     assert a.meet(b).meet(c) == a.meet(b.meet(c))
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(permissions, permissions)
 def test_meet_with_itself_changes_nothing(a: Permissions, b: Permissions) -> None:
     both = a.meet(b)
@@ -95,7 +95,7 @@ def test_meet_with_itself_changes_nothing(a: Permissions, b: Permissions) -> Non
     assert a.within(a.meet(a))
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(permissions, permissions, st.sampled_from((*PATHS, "/a/b/c/d", "/x")))
 def test_meet_cuts_every_path_alike(a: Permissions, b: Permissions, path: str) -> None:
     (a_read, a_scratch, a_write), (b_read, b_scratch, b_write) = rights(a, path), rights(b, path)
@@ -104,26 +104,26 @@ def test_meet_cuts_every_path_alike(a: Permissions, b: Permissions, path: str) -
     assert rights(a.meet(b), path) == (read, read and (a_scratch or b_scratch), a_write and b_write)
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(networks, networks)
 def test_hosts_of_the_meet_are_those_of_both(a: Network, b: Network) -> None:
     assert reaches(meet(a, b)) == reaches(a) & reaches(b)
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(networks, networks)
 def test_list_within_another_reaches_nothing_more(a: Network, b: Network) -> None:
     if within(a, b):
         assert reaches(a) <= reaches(b)
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(networks, networks)
 def test_lists_that_lie_within_each_other_are_written_alike(a: Network, b: Network) -> None:
     assert (within(a, b) and within(b, a)) == (meet(a, a) == meet(b, b))
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(permissions, permissions)
 def test_what_lies_within_each_other_means_the_same(a: Permissions, b: Permissions) -> None:
     """The third law of a partial order: equal by what they allow, not by how they are written."""
@@ -135,7 +135,7 @@ def test_what_lies_within_each_other_means_the_same(a: Permissions, b: Permissio
         assert {s.name for s in a.secrets} == {s.name for s in b.secrets}
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(permissions, permissions)
 def test_nothing_is_beyond_a_ceiling_exactly_where_all_is_within(
     a: Permissions, b: Permissions
@@ -143,7 +143,7 @@ def test_nothing_is_beyond_a_ceiling_exactly_where_all_is_within(
     assert (a.beyond(b) == Permissions()) == a.within(b)
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(permissions, permissions)
 def test_what_is_beyond_is_asked_for_and_not_allowed(a: Permissions, b: Permissions) -> None:
     beyond = a.beyond(b)

@@ -14,8 +14,9 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs.template import python
 from tongs.template.placeholder import Literal, find
@@ -294,7 +295,7 @@ def marked(source: str) -> str:
     return source
 
 
-@settings(max_examples=3000, deadline=None)
+@examples(3000)
 @given(source=ONE_LITERAL | TWO_LITERALS, value=ANY_TEXT | st.sampled_from(HOSTILE))
 def test_any_literal_means_the_same_with_the_value_in_place_of_a_word(
     source: str, value: str

@@ -8,8 +8,9 @@ import urllib.parse
 from collections.abc import Callable
 from itertools import pairwise
 
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs.redaction import REDACTED, Redactor
 
@@ -51,7 +52,7 @@ def text_of(secret: str) -> bytes:
     return secret.encode("utf-8", "surrogateescape")
 
 
-@settings(derandomize=True, max_examples=300)
+@examples(300)
 @given(secrets, around, around, st.sampled_from(sorted(ENCODINGS)))
 def test_every_encoding_is_found_wherever_it_stands(
     secret: str, before: bytes, after: bytes, encoding: str
@@ -67,7 +68,7 @@ def test_every_encoding_is_found_wherever_it_stands(
     assert REDACTED.encode() in left
 
 
-@settings(derandomize=True, max_examples=200)
+@examples(200)
 @given(st.text(min_size=4, max_size=20))
 def test_text_escaped_as_in_json_is_found(secret: str) -> None:
     for ascii_only in (True, False):
@@ -78,7 +79,7 @@ def test_text_escaped_as_in_json_is_found(secret: str) -> None:
         assert json.loads(left) == {"a": f"x{REDACTED}y"}
 
 
-@settings(derandomize=True, max_examples=400)
+@examples(400)
 @given(
     st.binary(min_size=4, max_size=30).map(lambda b: b.decode("utf-8", "surrogateescape")),
     st.binary(max_size=8),
@@ -112,7 +113,7 @@ def test_base64_is_found_at_every_offset_with_either_alphabet(
     assert len(tail) <= -(-len(after) * 8 // 6) + 2
 
 
-@settings(derandomize=True, max_examples=400)
+@examples(400)
 @given(
     st.lists(secrets, min_size=1, max_size=3),
     st.lists(st.one_of(st.integers(0, 2), st.binary(max_size=6)), max_size=8),
@@ -138,7 +139,7 @@ def test_in_pieces_it_is_the_same_as_in_one(
     assert shown == redactor.output(whole)
 
 
-@settings(derandomize=True, max_examples=100)
+@examples(100)
 @given(st.text(max_size=200), st.lists(st.text(max_size=3), max_size=3))
 def test_where_no_secret_is_long_enough_nothing_is_touched(text: str, short: list[str]) -> None:
     redactor = Redactor(short)
@@ -147,7 +148,7 @@ def test_where_no_secret_is_long_enough_nothing_is_touched(text: str, short: lis
     assert redactor.text(text) is text
 
 
-@settings(derandomize=True, max_examples=200)
+@examples(200)
 @given(secrets, st.binary(max_size=40))
 def test_what_is_shown_early_is_never_taken_back(secret: str, data: bytes) -> None:
     stream = Redactor([secret]).stream()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs.core.call import Caller, CallerKind, ToolCall
 from tongs.core.decision import Decision, Verdict
@@ -48,7 +49,7 @@ class Says:
         return None if self.decision is None else Verdict(self.decision, "test", "because")
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(_calls, _tools, _selectors, _selectors, st.sampled_from([None, *Decision]))
 def test_added_rule_never_loosens_what_rules_have_said(
     call: ToolCall, tool: Tool, approve: list[str], deny: list[str], said: Decision | None
@@ -64,7 +65,7 @@ def test_added_rule_never_loosens_what_rules_have_said(
         assert with_more.decision >= said
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(_calls, _tools, _selectors, _selectors, _selectors)
 def test_further_denial_never_loosens(
     call: ToolCall, tool: Tool, approve: list[str], deny: list[str], more: list[str]
@@ -75,7 +76,7 @@ def test_further_denial_never_loosens(
     assert after >= before
 
 
-@settings(derandomize=True, max_examples=500)
+@examples(500)
 @given(_calls, _tools, _selectors)
 def test_untrusted_tool_is_denied_always(call: ToolCall, tool: Tool, approve: list[str]) -> None:
     if not tool.trust.holds:
@@ -114,7 +115,7 @@ _arguments = st.fixed_dictionaries(
 _PLACE = Place("/work/project", "/work/project", "/work")
 
 
-@settings(derandomize=True, max_examples=400, deadline=None)
+@examples(400)
 @given(
     _arguments,
     st.sampled_from(CallerKind),
@@ -138,7 +139,7 @@ def test_added_rule_never_loosens_what_others_say_wherever_it_stands(
         assert verdict.decision >= RuleEngine(before).decide(call, tool).decision
 
 
-@settings(derandomize=True, max_examples=400, deadline=None)
+@examples(400)
 @given(_arguments, st.sampled_from(CallerKind), st.lists(_written, max_size=5))
 def test_verdict_is_the_strictest_of_all_rules_asked_one_by_one(
     arguments: dict[str, Any], kind: CallerKind, written: list[Any]

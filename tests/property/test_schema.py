@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.thorough import examples
 
 from tongs.config.places import find_places
 from tongs.config.settings import Settings, load_settings
@@ -59,7 +60,7 @@ def _is_json(value: Any) -> bool:
 SCHEMAS = st.recursive(schemas(st.just({})), schemas, max_leaves=5)
 
 
-@settings(max_examples=400, derandomize=True, deadline=None)
+@examples(400)
 @given(SCHEMAS, VALUES)
 @example({"type": "integer"}, True)
 @example({"type": "integer"}, 1.0)
@@ -76,7 +77,7 @@ def test_certainly_valid_means_that_the_engine_accepts(schema: Any, value: Any) 
         assert violations(schema, value) == []
 
 
-@settings(max_examples=400, derandomize=True, deadline=None)
+@examples(400)
 @given(SCHEMAS, VALUES)
 def test_violations_are_empty_exactly_where_the_engine_accepts_json(
     schema: Any, value: Any
@@ -100,21 +101,21 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=500, derandomize=True, deadline=None)
+@examples(500)
 @given(SCHEMAS, ANYTHING)
 def test_no_value_makes_the_check_crash(schema: Any, value: Any) -> None:
     for violation in violations(schema, value):
         assert str(violation)
 
 
-@settings(max_examples=500, derandomize=True, deadline=None)
+@examples(500)
 @given(ANYTHING)
 def test_no_schema_makes_the_check_crash(schema: Any) -> None:
     with suppress(SchemaInvalid):
         check_schema(schema)
 
 
-@settings(max_examples=500, derandomize=True, deadline=None)
+@examples(500)
 @given(SCHEMAS, st.text(max_size=10) | st.lists(st.text(max_size=5), max_size=3))
 def test_coerced_text_is_text_or_fits_the_type_better(schema: Any, text: str | list[str]) -> None:
     value = coerce(text, schema)
@@ -124,7 +125,7 @@ def test_coerced_text_is_text_or_fits_the_type_better(schema: Any, text: str | l
     assert value == untouched or jsonschema_rs.Draft202012Validator(only_type).is_valid(value)
 
 
-@settings(max_examples=500, derandomize=True, deadline=None)
+@examples(500)
 @given(st.dictionaries(NAMES, VALUES.filter(lambda v: violations({}, v) == []), max_size=3))
 def test_defaults_never_change_what_was_given(given_value: dict[str, Any]) -> None:
     schema = {"properties": {name: {"default": "d"} for name in "abc"}}
@@ -211,7 +212,7 @@ def within(tight: Limits, loose: Limits) -> bool:
     )
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@examples(300)
 @given(CONFIGS, CONFIGS, LIMITS.map(lambda limits: dict.fromkeys(limits, 7)))
 def test_a_project_file_never_loosens_anything(user: Any, project: Any, own: Any) -> None:
     before, after = loaded(user, None), loaded(user, project)
@@ -229,7 +230,7 @@ def test_a_project_file_never_loosens_anything(user: Any, project: Any, own: Any
         assert (after.timeout_for(name, 60.0) or 0) <= (before.timeout_for(name, 60.0) or 0)
 
 
-@settings(max_examples=100, derandomize=True, deadline=None)
+@examples(100)
 @given(CONFIGS, CONFIGS)
 def test_even_a_trusted_project_file_never_weakens_the_enforcement(user: Any, project: Any) -> None:
     before, after = loaded(user, None), loaded(user, project, trusted=True)

@@ -6,9 +6,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests import real_shell
+from tests.thorough import examples
 
 from tongs.template import shell
 from tongs.template.shell import Rendered
@@ -265,7 +266,7 @@ def test_plain_replacement_would_have_run_the_value(
     pytest.fail("no hostile value runs here, so the test above proves nothing")
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(st.text(st.characters(exclude_characters="\0"), max_size=30), min_size=50, max_size=50)
 )

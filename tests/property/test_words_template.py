@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tongs.template import words
@@ -60,7 +60,6 @@ def test_hostile_values_arrive_exactly_through_a_real_process() -> None:
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
-@settings(deadline=None)
 @given(text=st.text(st.sampled_from("ab'\"\\ \t\n{}$")))
 @example(text="a\\\nb")
 def test_the_split_is_that_of_a_posix_shell(text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -77,9 +77,12 @@ class Project:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+def project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen_machine: Callable[[Path], None]
+) -> Iterator[Project]:
     home = tmp_path / "home"
     (home / ".tongs").mkdir(parents=True)
+    seen_machine(home / ".tongs" / "state")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TONGS_HOME", str(home / ".tongs"))
     monkeypatch.setenv("TONGS_GLOBAL", str(tmp_path / "global" / "tongs"))

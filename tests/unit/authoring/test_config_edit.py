@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tongs.authoring.config_edit import (
@@ -118,7 +118,6 @@ def test_files_of_any_shape_get_the_key(text: str, after: str) -> None:
 
 @example(value="0,0")  # inside braces a comma ends a plain text
 @example(value="a]")
-@settings(deadline=None)
 @given(
     value=st.one_of(
         st.text(max_size=20), st.integers(), st.booleans(), st.lists(st.text(max_size=5))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import examples
 from tests.unit.authoring.lint_run import FORMAT
 
 from tongs.authoring.lint import RULES, lint_document
@@ -35,7 +36,7 @@ _ENTRIES = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     action=_ACTIONS,
     steps=st.lists(_ACTIONS, max_size=3),

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.prepared import Prepared
 from tests.unit.policy.commands import Entry, corpus, place
 
 from tongs.core.execution import CommandLine
@@ -45,9 +46,15 @@ def test_there_are_many_disguises() -> None:
     assert len(DISGUISES) > 90
 
 
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What decides about the sandbox cannot lie where the sandbox may write."""
+    return tmp_path_factory.mktemp("person")
+
+
 @pytest.mark.parametrize("entry", DISGUISES, ids=lambda entry: entry.command[:60])
 def test_disguise_really_starts_what_the_rules_see(
-    entry: Entry, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    entry: Entry, tmp_path: Path, person: Path, prepared: Prepared
 ) -> None:
     at = place(tmp_path / "scene")
     program = _stand_ins(tmp_path / "bin") / "rm"
@@ -59,20 +66,14 @@ def test_disguise_really_starts_what_the_rules_see(
     script = tmp_path / "script"
     script.write_text(f"{command}\nwait", encoding="utf-8", newline="")
     world = {"PATH": str(program.parent), "HOME": at.home, "RECORD": str(record)}
-    subprocess.run(
+    prepared.run(
         [
-            *(sys.executable, "-m", "tongs", "sandbox", "run", "--write", str(tmp_path), "--"),
+            *("sandbox", "run", "--write", str(tmp_path), "--"),
             *("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in world.items())),
             *(str(shutil.which("bash")), str(script)),
         ],
-        cwd=at.cwd,
-        # What decides about the sandbox cannot lie where the sandbox may write.
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path_factory.mktemp("person"))},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=60,
-        check=False,
+        cwd=Path(at.cwd),
+        env={"PATH": os.environ["PATH"], "HOME": str(person)},
     )
 
     really = [line.split(" ")[1:] for line in record.read_text().splitlines()]

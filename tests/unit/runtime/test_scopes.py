@@ -226,7 +226,7 @@ def test_project_config_only_tightens_until_it_is_accepted(project: Project) -> 
 
 def test_state_folder_that_others_may_write_is_refused(project: Project) -> None:
     state = project.home / "state"
-    state.mkdir()
+    state.mkdir(exist_ok=True)
     state.chmod(0o777)
 
     with pytest.raises(DefinitionInvalid, match="written by everybody"):

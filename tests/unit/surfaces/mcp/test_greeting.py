@@ -188,9 +188,7 @@ PARTS = st.recursive(
 )
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=st.sampled_from(["protocolVersion", "capabilities", "clientInfo"]), value=PARTS)
 def test_whatever_is_changed_the_sdk_agrees_with_what_is_answered(
     runtime: Runtime, key: str, value: Any
