@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -88,7 +89,7 @@ def test_what_is_exported_from_a_chat_has_its_title(agent: Agent, tongs: Run) ->
 
 
 def test_a_database_that_cannot_be_used_is_said(place: Place, agent: Agent, tongs: Run) -> None:
-    place.state.mkdir()
+    place.state.mkdir(exist_ok=True)
     (place.state / "conversations.db").write_bytes(
         b"no database, and long enough to be read as one"
     )
@@ -98,6 +99,8 @@ def test_a_database_that_cannot_be_used_is_said(place: Place, agent: Agent, tong
 
 
 def test_a_state_folder_that_cannot_be_used_is_said(place: Place, agent: Agent) -> None:
+    if place.state.exists():
+        shutil.rmtree(place.state)
     place.state.write_text("in the way")
     done = agent(["x"], "go")
     assert (done.stdout, done.code) == ("", 1)
