@@ -38,6 +38,13 @@ def test_what_tools_put_out_is_said_in_a_log_on_request(place: Place, agent: Age
     assert 'call: look X="it"\n  | seen it\ndone: look (' in done.stderr
 
 
+def test_warnings_of_a_call_are_seen_by_the_person_too(place: Place, agent: Agent) -> None:
+    place.tool("look", LOOK, scope="user")
+    (place.user / "config.yml").write_text("security: {enforcement: off}\n")
+    done = agent([[["look", {"X": "it"}]], "fine"], "go", "--auto-approve", "tool:read")
+    assert "\nwarning: security.enforcement is off: the walls may not stand\ndone:" in done.stderr
+
+
 def test_what_is_piped_in_stands_below_the_prompt(
     agent: Agent, told: Callable[[], list[Any]]
 ) -> None:

@@ -80,7 +80,8 @@ class CallOutput:
 class CallEnded:
     """`text` is what the model is told; `code` is empty where all went well.
 
-    `output` is the tool's part of it, for who has seen the rest happen.
+    `output` is the tool's part of it, for who has seen the rest happen; `warnings` are for the
+    person, too.
     """
 
     id: str
@@ -92,6 +93,7 @@ class CallEnded:
     denied: bool = False
     seconds: float = 0.0
     output: str = ""
+    warnings: tuple[str, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -104,6 +106,7 @@ class CallEnded:
             "code": self.code,
             "denied": self.denied,
             "seconds": round(self.seconds, 3),
+            "warnings": [*self.warnings],
         }
 
 

@@ -24,6 +24,9 @@ from tongs.core.tool import Tool
 from tongs.pipeline.hiding import recorded, redact
 from tongs.pipeline.walls import own_walls, policy_of
 
+# What the warning of an edited call says.
+CHANGED = "changed the arguments before allowing it"
+
 
 def request_of(
     call: ToolCall,
@@ -134,6 +137,6 @@ def told_of_edit(
     """Whoever made the call must know that another one ran: a model reads warnings as text."""
     who = response.approver if response is not None and response.approver else "the person"
     ran = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
-    warning = f"{who} changed the arguments before allowing it; it ran with {ran}"
+    warning = f"{who} {CHANGED}; it ran with {ran}"
     said = {**result.metadata, "modifiedArguments": dict(call.arguments)}
     return replace(result, warnings=(*result.warnings, warning), metadata=said)

@@ -20,6 +20,7 @@ from tongs.core.conversation import CallAnswered
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import STDERR, STDOUT, Event, Observer, OutputArrived
 from tongs.core.result import ToolResult
+from tongs.pipeline.question import CHANGED
 from tongs.runtime.model_calls import Asked, told
 
 if TYPE_CHECKING:
@@ -124,8 +125,15 @@ class _Watch:
         answer = CallAnswered(call.id, call.name, text, result.ok)
         self._ended(self._places[call.own_id], Carried(answer, denied))
         seconds = float(result.metadata.get("durationMs", 0)) / 1000
-        how = (result.ok, text, code, denied, seconds, result.output if result.ok else "")
+        output = result.output if result.ok else ""
+        how = (result.ok, text, code, denied, seconds, output, _unseen(result))
         self._observe(CallEnded(call.id, call.own_id, call.name, *how))
+
+
+def _unseen(result: ToolResult) -> tuple[str, ...]:
+    """The warnings of a call, but for that of an edit: whoever made it knows."""
+    edited = "modifiedArguments" in result.metadata
+    return tuple(said for said in result.warnings if not (edited and CHANGED in said))
 
 
 def unfinished(data: bytes) -> int:

@@ -46,8 +46,6 @@ async def call_tool(session: Session, slash: Slash) -> None:
     screen.own(CallStarted(call.id, call.id, tool.name, arguments))
     result = await _run(session, call)
     screen.own(_ended(call, tool, result))
-    for warning in result.warnings:
-        screen.say("warning", warning, "yellow")
     if (error := result.error) is not None and (hint := _hint(tool, error)):
         screen.say("hint", hint, "cyan")
     if error is not None and error.code is ErrorCode.INVALID_ARGUMENTS:
@@ -119,7 +117,8 @@ def _ended(call: ToolCall, tool: Tool, result: ToolResult) -> CallEnded:
     seconds = float(result.metadata.get("durationMs", 0)) / 1000
     code = "" if error is None else str(error.code)
     denied = error is not None and error.code in DENIALS
-    return CallEnded(call.id, call.id, tool.name, result.ok, text, code, denied, seconds)
+    how = (result.ok, text, code, denied, seconds, "", tuple(result.warnings))
+    return CallEnded(call.id, call.id, tool.name, *how)
 
 
 def _no_such(session: Session, name: str, error: ToolError) -> ToolError:

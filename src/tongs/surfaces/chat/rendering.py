@@ -186,6 +186,8 @@ class Rendering:
         rest = output.whole(text) if event.ok and not output.used else output.rest()
         shown = self._barred(output, rest) if rest and self._most_lines else ""
         self._calls.pop(event.id, None)
+        for warning in event.warnings:
+            shown += self._label("warning", warning, "yellow")
         if event.ok:
             return shown + self._label("done", f"{event.tool} ({event.seconds:.1f} s)", "green")
         word = "denied" if event.denied else "failed"

@@ -92,6 +92,11 @@ def test_a_result_of_which_nothing_was_seen_is_shown_at_its_end() -> None:
     assert shown(told) == "  | a\ndone: count (0.0 s)\n"
 
 
+def test_warnings_of_a_call_are_for_the_person_too() -> None:
+    ended = CallEnded("1", "a", "count", ok=True, text="", warnings=("no walls", "half\nof it"))
+    assert shown(ended) == "warning: no walls\nwarning: half of it\ndone: count (0.0 s)\n"
+
+
 def test_long_output_is_cut_by_lines_and_in_its_lines() -> None:
     many = b"".join(b"%d\n" % number for number in range(20))
     lines = shown(*called(CallOutput("1", "stdout", many))).splitlines()
