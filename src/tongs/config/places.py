@@ -105,7 +105,10 @@ class Places:
 
     def _is_users(self, project: str) -> bool:
         """The user's folder is no project's, even where it lies in one."""
-        return os.path.realpath(os.path.join(project, ".tongs")) == self.user_folder
+        folder = os.path.join(project, ".tongs")
+        # What is above it was resolved when the places were found.
+        real = os.path.realpath(folder) if os.path.islink(folder) else folder
+        return real == self.user_folder
 
 
 def find_places(cwd: str, env: Mapping[str, str]) -> Places:

@@ -9,6 +9,7 @@ from tongs.core.annotations import Any
 from tongs.core.tool import Level, Origin, Tool, Trust
 from tongs.policy.permissions import NETWORK_TAGS
 from tongs.registry import Entry
+from tongs.store.files import real_path
 
 _RUN = Level.RUN.value
 
@@ -91,7 +92,7 @@ def shown(tool: Tool) -> Entry:
 def parts_beside(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """What tools consist of beside their folder, wherever links lead."""
     parts = (part for row in rows for part in row.get("parts", ()))
-    return tuple(dict.fromkeys(map(os.path.realpath, parts)))
+    return tuple(dict.fromkeys(map(real_path, parts)))
 
 
 def _outside(tool: Tool) -> list[str]:

@@ -137,7 +137,8 @@ class ToolFolders:
             scope, global_dir=custom.global_dir, local_dir=custom.local_dir
         )
         for folder, family in folders:
-            yield from self._folder(folder, family, scope, name)
+            if os.path.lexists(folder):  # most of those that may exist do not
+                yield from self._folder(folder, family, scope, name)
         for given in self._loaded if scope is Scope.LOCAL else ():
             path = os.path.abspath(given)
             if os.path.isdir(path) and manifest_in(path) is None:

@@ -58,7 +58,7 @@ class TrustStore:
 
     def states_in(self, folder: str) -> Callable[[str, str], Trust]:
         """`state_of` for many files of one folder, whose own links are resolved only once."""
-        real = os.path.realpath(folder)
+        real = real_path(folder)
         entries = self._entries()
 
         def state_of(path: str, digest: str) -> Trust:
