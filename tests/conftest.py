@@ -25,9 +25,10 @@ settings.load_profile("tongs")
 
 
 def pytest_configure() -> None:
-    """A shell lets what it starts in the background ignore these, and commands would inherit it."""
+    """What a shell starts in the background, or `nohup`, ignores these, and would hand that on."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_finish() -> None:
