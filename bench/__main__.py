@@ -56,7 +56,7 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     worlds = {kind: World.make(root / kind, 5, kind) for kind in (*tiers, OFF)}
     confined = {tier: worlds[tier] for tier in tiers}
     yield from startup.rows(root, worlds, 5 if quick else 40, count_instructions=not quick)
-    yield from discovery.rows(root, 3 if quick else 7, quick=quick)
+    yield from discovery.rows(root, 3 if quick else 15, quick=quick)
     world = World.make(root / "calls", 5)
     # From here on this process is the caller: it has to see the same world.
     world.enter()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 
-from bench.measuring import spawned
+from bench.measuring import ratios, spawned
 from bench.rows import Row
 from bench.world import FILLER, PYTHON, TONGS, World
 
+BARE, LISTING = "bare", "listing"
 SECTION = "Listing tools, multiples of `python -c pass`"
 SIZES = (10, 100, 1000, 10_000)
 # To ask an executable takes two processes, so ten thousand of them would only measure patience.
@@ -48,12 +50,12 @@ def rows(root: Path, rounds: int, *, quick: bool) -> Iterator[Row]:
 
 
 def _measured(shape: str, size: int, world: World, rounds: int) -> Iterator[Row]:
-    def took(*command: str) -> float:
-        return spawned(command, world.environment, world.project)
+    def taking(*command: str) -> Callable[[], float]:
+        return partial(spawned, command, world.environment, world.project)
 
-    bare = median(took(PYTHON, "-c", "pass") for _ in range(rounds))
-    first = took(TONGS, "tool", "list") / bare
-    cached = median(took(TONGS, "tool", "list") for _ in range(rounds)) / bare
+    bare, listing = taking(PYTHON, "-c", "pass"), taking(TONGS, "tool", "list")
+    first = listing() / median(bare() for _ in range(rounds))
+    cached = ratios({BARE: bare, LISTING: listing}, BARE, rounds)[LISTING]
     target, stretch = TARGETS.get((shape, size), (None, None))
     name = f"{size} tools, {shape}"
     yield Row(SECTION, f"{name}, cached", cached, "x", target, stretch)
