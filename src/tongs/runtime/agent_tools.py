@@ -21,7 +21,7 @@ from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import STDERR, STDOUT, Event, Observer, OutputArrived
 from tongs.core.result import ToolResult
 from tongs.pipeline.question import CHANGED
-from tongs.runtime.model_calls import Asked, told
+from tongs.runtime.call_shapes import Asked, told
 
 if TYPE_CHECKING:
     from tongs.runtime import Runtime

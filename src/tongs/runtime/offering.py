@@ -14,18 +14,16 @@ from tongs.core.scope import Scope
 from tongs.core.tool import Tool
 from tongs.registry import RESERVED, Entry, ToolRegistry, not_found
 from tongs.registry.names import ModelNames
-from tongs.runtime.model_calls import (
-    AGENT,
+from tongs.runtime.call_shapes import (
     Answered,
     Asked,
     Message,
-    ModelCalls,
-    Watch,
     anthropic_calls,
     anthropic_messages,
     openai_calls,
     openai_messages,
 )
+from tongs.runtime.model_calls import AGENT, ModelCalls, Watch
 
 if TYPE_CHECKING:
     from tongs.registry.export import Exported

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tongs import ApprovalRequest, ApprovalResponse, Caller, CallerKind, Runtime, ToolResult, tool
-from tongs.runtime.model_calls import MOST_SHOWN, told
+from tongs.runtime.call_shapes import MOST_SHOWN, told
 from tongs.testing import Person
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ async def _run(session: Session, call: ToolCall) -> ToolResult:
 
 
 def _told(result: ToolResult) -> str:
-    from tongs.runtime.model_calls import told
+    from tongs.runtime.call_shapes import told
 
     return told(result)
 

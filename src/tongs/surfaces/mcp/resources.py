@@ -13,7 +13,7 @@ from tongs.core.parts import Door
 from tongs.core.result import ToolResult
 from tongs.output import visible
 from tongs.runtime import Runtime
-from tongs.runtime.model_calls import told
+from tongs.runtime.call_shapes import told
 from tongs.sandbox.waiting import LoopWaiter
 from tongs.surfaces.mcp.clients import caller_of
 from tongs.surfaces.mcp.uris import TEMPLATE, output_uri, parsed

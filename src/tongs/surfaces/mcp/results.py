@@ -12,7 +12,7 @@ from tongs.core.record import replace
 from tongs.core.result import Attachment, ToolResult
 from tongs.core.tool import Tool
 from tongs.output import visible
-from tongs.runtime.model_calls import MOST_SHOWN, told
+from tongs.runtime.call_shapes import MOST_SHOWN, told
 from tongs.schema.check import violations
 from tongs.surfaces.mcp.listing import promised_output
 from tongs.surfaces.mcp.uris import output_uri
