@@ -18,6 +18,19 @@ LOOK = "description: look\nbash: echo seen {X}\nparameters: {X: {}}\ntags: [read
 SAY = "description: says it\nbash: echo said {X}\nparameters: {X: {}}\n"
 
 
+def begun(place: Place, file: str, *options: str, **streams: int) -> subprocess.Popen[str]:
+    """`tongs run go` under way, in a session of its own, as what may be killed should be."""
+    return subprocess.Popen(
+        [sys.executable, SCRIPTED, file, "run", "go", *options],
+        cwd=place.project,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        text=True,
+        **streams,  # type: ignore[call-overload]  # stdout and stderr only
+    )
+
+
 def test_the_words_go_to_stdout_and_the_rest_to_stderr(
     place: Place, agent: Agent, told: Callable[[], list[Any]]
 ) -> None:
@@ -206,15 +219,7 @@ def test_a_signal_ends_the_call_with_its_processes_and_keeps_what_was_said(
     word = f"30{os.getpid() % 1000:03d}"
     place.tool("slow", f"description: s\nbash: 'sleep {word} & wait'\n", scope="user")
     file = script([["slow", {}]], "never")
-    running = subprocess.Popen(
-        [sys.executable, SCRIPTED, file, "run", "go", "--auto-approve", "*"],
-        cwd=place.project,
-        env=place.env,
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        text=True,
-    )
+    running = begun(place, file, "--auto-approve", "*", stderr=subprocess.PIPE)
     pids = started(word)
     running.send_signal(number)
     assert running.wait(20) == 130
@@ -236,14 +241,8 @@ def test_while_a_process_has_a_conversation_no_other_goes_on_with_it(
     wait = "description: w\nbash: 'until test -e go; do sleep 0.05; done; echo went'\n"
     place.tool("wait", wait, scope="user")
     options = ("--auto-approve", "*", "--json")
-    running = subprocess.Popen(
-        [sys.executable, SCRIPTED, script([["wait", {}]], "done"), "run", "go", *options],
-        cwd=place.project,
-        env=place.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    file = script([["wait", {}]], "done")
+    running = begun(place, file, *options, stdout=subprocess.PIPE)
     assert running.stdout is not None
     with running.stdout:
         while '"event": "call"' not in running.stdout.readline():
@@ -265,13 +264,7 @@ def test_after_kill_9_in_a_call_the_conversation_goes_on(
     word = f"31{os.getpid() % 1000:03d}"
     place.tool("slow", f"description: s\nbash: 'sleep {word} & wait'\n", scope="user")
     file = script([["slow", {}]], "never")
-    running = subprocess.Popen(
-        [sys.executable, SCRIPTED, file, "run", "go", "--auto-approve", "*"],
-        cwd=place.project,
-        env=place.env,
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    running = begun(place, file, "--auto-approve", "*")
     pids = started(word)
     running.kill()
     running.wait()
@@ -288,15 +281,7 @@ def test_after_kill_9_at_a_question_it_still_waits_and_its_answer_counts(
     place.tool("say", SAY, scope="user")
     (place.user / "config.yml").write_text("approvals: {wait: 10m}\n")
     call = [["say", {"X": "it"}]]
-    running = subprocess.Popen(
-        [sys.executable, SCRIPTED, script(call), "run", "go"],
-        cwd=place.project,
-        env=place.env,
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        text=True,
-    )
+    running = begun(place, script(call), stderr=subprocess.PIPE)
     assert running.stderr is not None
     with running.stderr:
         while "tongs approvals approve" not in (line := running.stderr.readline()):

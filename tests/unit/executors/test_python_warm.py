@@ -557,7 +557,7 @@ def writes_afterwards(tool: Tool) -> list[bool]:
         file.write_bytes(b"")
         assert tool.call().ok
         size = file.stat().st_size
-        time.sleep(0.1)
+        time.sleep(0.1)  # its timer goes off after half of that
         found.append(file.stat().st_size != size)
     return found
 
