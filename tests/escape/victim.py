@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 from pathlib import Path
 
@@ -22,6 +23,8 @@ os.unlink("deleted")
 print(ctypes.addressof(kept), deleted, reading, flush=True)
 sys.stdin.read()
 """
+
+_KILLED = 1 << (signal.SIGKILL - 1)
 
 
 class Victim:
@@ -50,9 +53,12 @@ class Victim:
         }
 
     def changed(self) -> list[str]:
-        if self._process.poll() is not None:
-            return [f"the victim ended with {self._process.returncode}"]
-        now = self._facts()
+        try:
+            now = self._facts() if self._process.poll() is None else {}
+        except ProcessLookupError:  # it is dying: its memory is gone before it can be waited for
+            now = {}
+        if not now:
+            return [f"the victim ended with {self._process.wait(10)}"]
         return [
             f"the victim's {name} was {self._first[name]} and is {value}"
             for name, value in now.items()
@@ -70,6 +76,8 @@ class Victim:
     def _facts(self) -> dict[str, object]:
         proc = Path(f"/proc/{self.pid}")
         status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
+        if (int(status["SigPnd"], 16) | int(status["ShdPnd"], 16)) & _KILLED:
+            raise ProcessLookupError
         state = status["State"].split()[0]
         stat = (proc / "stat").read_text().rpartition(")")[2].split()
         return {
