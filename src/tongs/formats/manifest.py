@@ -326,16 +326,28 @@ def finds_the_same(tool: Tool) -> bool:
     return all(os.path.isfile(path) and os.access(path, os.X_OK) for path in tool.parts[1:])
 
 
+def looked_for(tool: Tool) -> tuple[str, ...]:
+    """Where a manifest looks for files beside its directory: those that exist tell which it has."""
+    plan: ManifestPlan = tool.plan
+    return _places(plan.root, plan.module) if isinstance(plan, PythonPlan) else tool.parts[1:]
+
+
 def _module_files(root: str, module: str) -> tuple[str, ...]:
     """The file of a module or the folder of a package, and the packages around it."""
+    file, package, *around = _places(root, module)
+    outer = [path for path in around if os.path.isfile(path)]
+    if os.path.isfile(package):
+        return (os.path.dirname(package), *outer)
+    return (file, *outer) if os.path.isfile(file) else ()
+
+
+def _places(root: str, module: str) -> tuple[str, ...]:
+    """Where a module may lie: as a file, as a package; then the packages around it."""
     names = module.split(".")
     stem = os.path.join(root, *names)
     # Whoever imports a module runs the packages around it first.
     outer = [os.path.join(root, *names[:count], "__init__.py") for count in range(1, len(names))]
-    outer = [file for file in outer if os.path.isfile(file)]
-    if os.path.isfile(os.path.join(stem, "__init__.py")):
-        return (stem, *outer)
-    return (f"{stem}.py", *outer) if os.path.isfile(f"{stem}.py") else ()
+    return (f"{stem}.py", os.path.join(stem, "__init__.py"), *outer)
 
 
 def _text(value: Any) -> str:

@@ -66,15 +66,25 @@ def bundle_digest(
 class Snapshot:
     """The plain files that define a tool, as they were read: soon compared with what is there."""
 
-    def __init__(self, folder: str, contents: Sequence[tuple[Part, bytes]]) -> None:
+    def __init__(
+        self,
+        folder: str,
+        also: Sequence[str],
+        looked_for: Sequence[str],
+        contents: Sequence[tuple[Part, bytes]],
+    ) -> None:
         self._folder = folder
         self._names = os.listdir(folder)
         self._files = [(part.path, part.executable, data) for part, data in contents]
+        # Whether there is a file where a part could lie, and none of those above does.
+        read = {path for path, _, _ in self._files}
+        self._others = [(path, os.path.isfile(path)) for path in looked_for if path not in read]
         inside = [path for path, _, _ in self._files if os.path.dirname(path) == folder]
         small = sum(len(data) for _, data in contents) <= _MOST_KEPT
         plain = not any(part.target for part, _ in contents)
-        # What lies deeper would have to be listed as well.
-        self._usable = small and plain and len(inside) == len(self._names)
+        # What lies deeper, or in another folder, would have to be listed as well.
+        shallow = len(inside) == len(self._names) and not any(map(os.path.isdir, also))
+        self._usable = small and plain and shallow
 
     def holds(self) -> bool:
         """Whether every byte, name and executable bit is as it was, or no if it is hard to say."""
@@ -82,6 +92,7 @@ class Snapshot:
             return (
                 self._usable
                 and os.listdir(self._folder) == self._names
+                and all(os.path.isfile(path) == was for path, was in self._others)
                 and all(_is(path, data, executable=x) for path, x, data in self._files)
             )
         except OSError:
@@ -101,10 +112,14 @@ def _is(path: str, data: bytes, *, executable: bool) -> bool:
         os.close(descriptor)
 
 
-def snapshot(folder: str, also: Sequence[str], digest: str) -> Snapshot | None:
-    """What lies there, if this is its digest."""
+def snapshot(
+    folder: str, also: Sequence[str], digest: str, looked_for: Sequence[str] = ()
+) -> Snapshot | None:
+    """What lies there, if this is its digest. `looked_for` is where more of it could lie."""
     contents = list(_contents(folder, also, {}))
-    return Snapshot(folder, contents) if _digest(contents) == digest else None
+    if _digest(contents) != digest:
+        return None
+    return Snapshot(folder, [path for path in also if path != folder], looked_for, contents)
 
 
 def _digest(contents: Iterable[tuple[Part, bytes]]) -> str:

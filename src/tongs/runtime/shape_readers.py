@@ -143,11 +143,8 @@ class YamlShape:
 @dataclass(frozen=True, slots=True)
 class ManifestShape:
     documents: Documents
-    # Of those that were loaded twice: the tool, where it was said to come from, its files, and who
-    # says that these would be found again.
-    seen: dict[str, tuple[Tool, Origin, Snapshot, Callable[[Tool], bool]]] = field(
-        default_factory=dict
-    )
+    # Of those that were loaded twice: the tool, where it was said to come from, and its files.
+    seen: dict[str, tuple[Tool, Origin, Snapshot]] = field(default_factory=dict)
 
     def name(self, path: str) -> str:
         return os.path.basename(os.path.dirname(path))
@@ -178,8 +175,7 @@ class ManifestShape:
         seen = self.seen.get(path)
         if seen is None or seen[0] is not known or seen[1] != origin:
             return False
-        _, _, snapshot, finds_the_same = seen
-        return finds_the_same(known) and snapshot.holds()
+        return seen[2].holds()
 
     def _is_unchanged(self, known: Tool, path: str, origin: Origin, data: bytes) -> bool:
         """Whether these bytes, and what lies around them, would give the same tool again."""
@@ -195,9 +191,10 @@ class ManifestShape:
                 return False
             seen = self.seen.get(path)
             if seen is None or seen[0] is not known or seen[1] != origin:
-                found = snapshot(folder, known.parts, located.digest)
+                looked_for = manifest.looked_for(known)
+                found = snapshot(folder, known.parts, located.digest, looked_for)
                 if found is not None:
-                    self.seen[path] = (known, origin, found, manifest.finds_the_same)
+                    self.seen[path] = (known, origin, found)
         except (DefinitionInvalid, OSError):
             return False  # to load it says why
         return True

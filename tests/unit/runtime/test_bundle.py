@@ -164,6 +164,28 @@ def test_snapshot_notices_what_the_digest_covers(tmp_path: Path, change: str) ->
     assert not found.holds()
 
 
+def test_snapshot_notices_a_file_where_one_is_looked_for(tmp_path: Path) -> None:
+    folder, wanted = tmp_path / "tool", tmp_path / "module/__init__.py"
+    folder.mkdir()
+    wanted.parent.mkdir()
+    found = snapshot(str(folder), [], bundle_digest(str(folder)), [str(wanted)])
+    assert found is not None
+    assert found.holds()
+
+    wanted.touch()
+
+    assert not found.holds()
+
+
+def test_snapshot_with_a_folder_beside_it_never_holds(tmp_path: Path) -> None:
+    folder, package = tmp_path / "tool", tmp_path / "package"
+    for each in (folder, package):
+        each.mkdir()
+        (each / "file").touch()
+
+    assert not seen(folder, package).holds()
+
+
 def test_snapshot_of_what_is_not_plain_never_holds(tmp_path: Path) -> None:
     deep, linked, large = tmp_path / "deep", tmp_path / "linked", tmp_path / "large"
     for folder in (deep / "below", linked, large):
