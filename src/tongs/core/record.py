@@ -173,6 +173,8 @@ def _values(instance: Any) -> tuple[Any, ...]:
 
 
 def _equal(self: Any, other: Any) -> Any:
+    if other is self:
+        return True
     if other.__class__ is not self.__class__:
         return NotImplemented
     return _values(self) == _values(other)

@@ -164,7 +164,7 @@ def answer_of(completed: Completed) -> tuple[Mapping[str, Any], str]:
     """What the runner said, and what it said about that; nothing where it said nothing."""
     line, newline, body = completed.stdout.partition(b"\n")
     try:
-        head = json.loads(line) if newline else {}
+        head = json.loads(line.decode()) if newline else {}
     except ValueError:
         head = {}
     return head if isinstance(head, dict) else {}, decoded(body)

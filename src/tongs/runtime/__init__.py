@@ -475,7 +475,7 @@ def _request(
     if arguments is not None and kwargs:
         raise TypeError("pass the arguments as one mapping or as keywords, not both")
     given = kwargs if arguments is None else arguments
-    if not isinstance(given, Mapping):
+    if not isinstance(given, (dict, Mapping)):  # an abstract class is asked several times slower
         raise TypeError(f"the arguments are a mapping of names to values, not {given!r:.80}")
     who = caller or Caller(CallerKind.PROGRAM, "library")
     return ToolCall(os.urandom(6).hex(), name, given, who)

@@ -44,7 +44,7 @@ class Catalogue:
         # Before the names by which models know executables.
         self._prefix = prefix
         # Where a name led a moment ago.
-        self._recent: dict[tuple[str, Scope], tuple[float, Entry]] = {}
+        self._recent: dict[tuple[str, Scope], tuple[float, Entry, Origin]] = {}
         # Each with the same tool as it is when its trust is known.
         self._judged: dict[tuple[str, str], tuple[Tool, Tool]] = {}
 
@@ -105,7 +105,8 @@ class Catalogue:
 
     def at(self, path: str) -> Tool:
         """The tool of one file, also where another has its name; as `--load-tool` elsewhere."""
-        return self._usable(self.folders.entry_at(path))
+        entry = self.folders.entry_at(path)
+        return self._usable(entry, self.folders.origin_of(entry))
 
     def bundle(self, tool: Tool) -> Bundle:
         """Everything that defines a tool, as it is now; of a server's, what was accepted."""
@@ -140,22 +141,22 @@ class Catalogue:
     def _defined(self, name: str, scope: Scope) -> Tool:
         """The tool itself is read anew each time; where its name leads, hardly ever changes."""
         now = time.monotonic()
-        when, entry = self._recent.get((name, scope), (0.0, None))
-        if entry is None or now - when > _RECENT or not os.path.lexists(entry.path):
-            entry = self.entry(name, scope)
-            if entry.scope is Scope.BUILTIN:
-                raise not_found(name, ())  # no definition has the name
-            if entry.broken:
-                self._recent.pop((name, scope), None)
-            else:
-                self._recent[name, scope] = (now, entry)
-        return self._usable(entry)
+        recent = self._recent.get((name, scope))
+        if recent is not None and now - recent[0] <= _RECENT and os.path.lexists(recent[1].path):
+            return self._usable(recent[1], recent[2])
+        entry = self.entry(name, scope)
+        if entry.scope is Scope.BUILTIN:
+            raise not_found(name, ())  # no definition has the name
+        origin = self.folders.origin_of(entry)
+        if entry.broken:
+            self._recent.pop((name, scope), None)
+        else:
+            self._recent[name, scope] = (now, entry, origin)
+        return self._usable(entry, origin)
 
-    def _usable(self, entry: Entry) -> Tool:
-        if entry.scope is Scope.BUILTIN and (own := self._builtins.get(entry.name)) is not None:
-            return own
+    def _usable(self, entry: Entry, origin: Origin) -> Tool:
         try:
-            tool = self.folders.load(entry.path, self.folders.origin_of(entry))
+            tool = self.folders.load(entry.path, origin)
         except DefinitionInvalid as invalid:
             raise invalid.as_tool_error(entry.name) from None
         if entry.broken:

@@ -127,6 +127,8 @@ class Capture:
     @property
     def lost(self) -> int:
         """Bytes that are neither held nor spooled. Both hold a head of the stream."""
+        if not self._overflowed:
+            return 0
         return sum(
             size - max(self._held[stream].tell(), self._spooled.get(stream, 0))
             for stream, size in self._sizes.items()

@@ -75,7 +75,7 @@ class Channel:
     @property
     def alive(self) -> bool:
         """Whether it still waits. A supervisor that nobody used for a while is gone."""
-        while not self.over and poll([(self.fileno(), select.POLLIN)], 0) and self.listen():
+        while not self.over and poll(self.fileno(), select.POLLIN) and self.listen():
             pass
         return not self.over and self._launched is not None and not self._launched.doomed
 

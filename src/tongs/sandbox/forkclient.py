@@ -85,7 +85,7 @@ class ForkServer:
         if self._requests is None:
             return False
         # One that is just going has closed its end, and can be waited for.
-        going = bool(poll([(self._requests.fileno(), 0)], 0))
+        going = poll(self._requests.fileno(), 0)
         try:
             over, status = os.waitpid(self._pid, 0 if going else os.WNOHANG)
         except ChildProcessError:

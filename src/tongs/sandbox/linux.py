@@ -113,11 +113,12 @@ class LinuxSandbox(ABC):
         return self._asked_abi
 
     def _kept_jail(self, key: Hashable, make: Callable[[], Jail]) -> Jail:
-        if key not in self._jails:
+        jail = self._jails.get(key)
+        if jail is None:
             if len(self._jails) >= _MOST_KEPT:
                 self._jails.clear()
-            self._jails[key] = make()
-        return self._jails[key]
+            jail = self._jails[key] = make()
+        return jail
 
     def _over_the_tree(self, *, counted: bool) -> tuple[list[str], list[str]]:
         """What holds for all processes of a call together, and what only a watchdog looks at.

@@ -81,7 +81,11 @@ class Pump:
     @property
     def over(self) -> bool:
         """Whether the supervisor has nothing more to say about this payload."""
-        return self._channel.over or any(said[0] == orders.ENDED for said in self._channel.said)
+        # No generator: this is asked several times in every call.
+        for said in self._channel.said:
+            if said[0] == orders.ENDED:
+                return True
+        return self._channel.over
 
     @property
     def report(self) -> Report:
@@ -101,8 +105,9 @@ class Pump:
     async def run(self, waiter: Waiter, timeout: float | None) -> Report:
         """Move everything until the tree is dead, which `timeout` makes sure of."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        watched = self._watched()
+        watched: list[tuple[int, int]] = []
         while not self.over:
+            watched = watched or self._watched()
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 if self._late:
@@ -111,13 +116,14 @@ class Pump:
                 self._channel.kill()
                 continue
             if self._handle(await waiter.ready(watched, left)):
-                watched = self._watched()
+                watched = []
         self._pipes.release(self._pipes.stdin)
         deadline = time.monotonic() + DRAIN
-        # What most have said lies there by now, and its end behind it: no need to wait for either.
-        self._handle(self._watched())
-        self._handle(self._watched())
-        while (watched := self._watched()) and (left := deadline - time.monotonic()) > 0:
+        for descriptor in self._streams:
+            # What most have said lies there by now, and its end behind it: nobody waits for either.
+            if self._pipes.is_open(descriptor) and self._drain(descriptor):
+                self._drain(descriptor)
+        while (watched := self._speaking()) and (left := deadline - time.monotonic()) > 0:
             self._handle(await waiter.ready(watched, left))
         return self.report
 
@@ -126,18 +132,17 @@ class Pump:
         self._channel.kill()
         deadline = time.monotonic() + DYING
         while not self.over and (left := deadline - time.monotonic()) > 0:
-            if poll([(self._channel.fileno(), select.POLLIN)], left):
+            if poll(self._channel.fileno(), select.POLLIN, left):
                 self._channel.listen()
+
+    def _speaking(self) -> list[tuple[int, int]]:
+        """The streams that have not come to their end."""
+        is_open = self._pipes.is_open
+        return [(stream, select.POLLIN) for stream in self._streams if is_open(stream)]
 
     def _watched(self) -> list[tuple[int, int]]:
         pipes = self._pipes
-        watched = [
-            (descriptor, select.POLLIN)
-            for descriptor in (pipes.stdout, pipes.stderr)
-            if pipes.is_open(descriptor)
-        ]
-        if not self.over:
-            watched.append((self._channel.fileno(), select.POLLIN))
+        watched = [*self._speaking(), (self._channel.fileno(), select.POLLIN)]
         if pipes.is_open(pipes.stdin):
             watched.append((pipes.stdin, select.POLLOUT))
         return watched
@@ -167,22 +172,25 @@ class Pump:
         if not self._stdin:
             self._pipes.release(self._pipes.stdin)
 
-    def _drain(self, descriptor: int) -> None:
-        """Take what is there. A busy stream is read several times, since each wait costs too."""
+    def _drain(self, descriptor: int) -> bool:
+        """Take what is there; whether more may be. A busy stream is read several times, since each
+        wait costs too.
+        """
         stream = self._streams[descriptor]
         for _ in range(_TURN if self._amounts[descriptor] >= _BUSY else 1):
             data = _read(descriptor, _CHUNK)
             if data is None:
-                return
+                return False
             if not data:
                 self._pipes.release(descriptor)
-                return
+                return False
             before = self._amounts[descriptor]
             self._amounts[descriptor] = before + len(data)
             if before < _BUSY <= before + len(data):
                 _enlarge(descriptor)
             self._capture.add(stream, data)
             self._observe(OutputArrived(stream, data))
+        return True
 
 
 def completed(

@@ -100,8 +100,8 @@ class Serving:
                 self._start(template, service, pipes.given)
             template.ask(service.request, pipes.given)
             pipes.hand_over()
-            if was_warm:
-                await self.waiter.ready([(template.fileno(), select.POLLIN)], _AT_ONCE)
+            if was_warm and await self.waiter.ready([(template.fileno(), select.POLLIN)], _AT_ONCE):
+                template.listen()
             return await pump.run(self.waiter, service.timeout)
         except BaseException:
             pipes.hand_over()
@@ -112,7 +112,8 @@ class Serving:
 
     def _start(self, template: Template, service: Service, descriptors: list[int]) -> None:
         assert self.confinement.warmth is not None
-        files = {_SERVICE: service.program, warm.PROGRAM: warm.program()}
+        files = {name: warm.source(name) for name in (warm.PROGRAM, warm.WORLD)}
+        files[_SERVICE] = service.program
         if folder := self.confinement.files:
             paths = {name: os.path.join(folder, name) for name in files}
             sent = {os.fsencode(name): data for name, data in files.items()}
@@ -127,6 +128,7 @@ class Serving:
         walls = warm.told(
             self.confinement.warmth,
             paths[_SERVICE],
+            paths[warm.WORLD],
             self.scratch,
             self.policy.limits.memory,
             service.opening,

@@ -210,9 +210,11 @@ class _Rest:
                 return finished.value
 
 
-def poll(watched: Sequence[tuple[int, int]], timeout: float | None) -> list[tuple[int, int]]:
-    """Block until something of `watched` is ready; a hang-up counts as what was watched for."""
-    return _polled(_poller(watched), watched, timeout)
+def poll(descriptor: int, event: int, timeout: float = 0) -> bool:
+    """Block until a descriptor is ready; a hang-up counts as what was watched for."""
+    poller = select.poll()
+    poller.register(descriptor, event)
+    return bool(poller.poll(timeout and _milliseconds(timeout)))
 
 
 def _poller(watched: Sequence[tuple[int, int]]) -> select.poll:
@@ -225,9 +227,12 @@ def _poller(watched: Sequence[tuple[int, int]]) -> select.poll:
 def _polled(
     poller: select.poll, watched: Sequence[tuple[int, int]], timeout: float | None
 ) -> list[tuple[int, int]]:
-    limit = None if timeout is None else math.ceil(min(max(timeout, 0), _LONGEST) * 1000)
-    ready = {descriptor for descriptor, _ in poller.poll(limit)}
+    ready = dict(poller.poll(None if timeout is None else _milliseconds(timeout)))
     return [pair for pair in watched if pair[0] in ready]
+
+
+def _milliseconds(timeout: float) -> int:
+    return math.ceil(min(max(timeout, 0), _LONGEST) * 1000)
 
 
 def _finish(future: asyncio.Future[None]) -> None:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 # What a template says, as in its program.
 READY, COLD, ENDED, LEFT = b"R", b"C", b"E", b"L"
 
-# The program of a template, handed to the call as a file.
+# The program of a template, and what it loads: handed to the call as files.
 PROGRAM = "warm_template.py"
+WORLD = "warm_world.py"
 # Templates that are kept or at work; beyond that calls get an interpreter of their own.
 MOST = 8
 # Seconds after which one that nobody has used ends, and after which none is used any more: what a
@@ -45,7 +46,7 @@ _LARGEST, _LARGEST_REPORT = 256 * 1024, 64
 # What a line says when it has nothing more to say itself; nobody reads it.
 _GONE = b"gone"
 
-_source: list[bytes] = []
+_sources: dict[str, bytes] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,11 @@ class Warmth:
     around: str = ""
 
 
-def program() -> bytes:
-    if not _source:
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), PROGRAM), "rb") as file:
-            _source.append(file.read())
-    return _source[0]
+def source(name: str) -> bytes:
+    if name not in _sources:
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), "rb") as file:
+            _sources[name] = file.read()
+    return _sources[name]
 
 
 class Template:
@@ -136,7 +137,7 @@ class Template:
         if time.monotonic() - self.used > IDLE or not self.channel.alive:
             return True
         # Its end, or a word that nobody has asked for.
-        return bool(poll([(self._line.fileno(), select.POLLIN)], 0))
+        return poll(self._line.fileno(), select.POLLIN)
 
     def end(self, pool: Pool) -> None:
         self._line.close()
@@ -227,13 +228,15 @@ class Templates:
         with self._lock:
             if self._cold.get(key, 0.0) > time.monotonic():
                 return None
-            same = [template for template in self._waiting if template.key == key]
-            for template in same:
-                self._waiting.remove(template)
-            unfit = [template for template in same if not template.is_fit]
-            fit = [template for template in same if template not in unfit]
-            found = fit.pop() if fit else None
-            self._waiting += fit
+            found, unfit = None, []
+            # The one that was used last is most likely to be fit.
+            for at in range(len(self._waiting) - 1, -1, -1):
+                if self._waiting[at].key == key:
+                    template = self._waiting.pop(at)
+                    if template.is_fit:
+                        found = template
+                        break
+                    unfit.append(template)
             if found is None and len(self._waiting) + self._at_work >= MOST and self._waiting:
                 unfit.append(self._waiting.pop(0))
             full = found is None and self._at_work >= MOST
@@ -297,10 +300,13 @@ class Templates:
             self._lock = _thread.allocate_lock()
 
 
-def told(warmth: Warmth, program: str, scratch: str, memory: int, opening: bytes) -> bytes:
+def told(
+    warmth: Warmth, program: str, world: str, scratch: str, memory: int, opening: bytes
+) -> bytes:
     """What a template hears first. `program` is where the file of the service lies."""
     walls = {
         "program": program,
+        "world": world,
         "folders": [scratch] if warmth.folders is None else list(warmth.folders),
         "around": warmth.around,
         "abi": warmth.abi,

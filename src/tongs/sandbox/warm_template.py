@@ -22,21 +22,16 @@ from __future__ import annotations
 
 import _socket
 import ctypes
-import errno
 import gc
 import json
 import os
 import resource
-import select
 import signal
-import stat
 import sys
 import types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tongs.core.annotations import Any, NoReturn
 
 READY = b"R"
@@ -44,15 +39,16 @@ COLD = b"C"
 ENDED = b"E"
 LEFT = b"L"
 
-# A template that nobody has asked for so many milliseconds ends; Tongs has given it up before.
-IDLE = 65_000
+# A template that nobody has asked for so many seconds ends; Tongs has given it up before.
+IDLE = 65
 # Exit codes of a child that has answered nothing.
 _UNUSED = 253
 _UNCONFINED = 254
 
 _LARGEST = 16 * 1024
-_MOST_READ = 2000
 _THREADS = "/proc/self/task"
+# Its links where there is one thread: one for each, and the folder's own two.
+_ALONE = 3
 _MOST_OPEN = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 _ALL = 0x40000000  # __WALL: also children of a clone that sends no signal
 
@@ -80,6 +76,11 @@ class Line:
 
     def fileno(self) -> int:
         return self._socket.fileno()
+
+    def wait_at_most(self, seconds: int) -> None:
+        """From here on nothing comes when nothing came for so long."""
+        limit = bytes((ctypes.c_long * 2)(seconds, 0))
+        self._socket.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVTIMEO, limit)
 
     def say(self, *words: bytes) -> None:
         try:
@@ -111,13 +112,14 @@ class Line:
 
     @classmethod
     def rehearse(cls) -> None:
-        """Receive something: after a fork, the first touch of a page copies it."""
+        """Say and receive something: after a fork, the first touch of a page copies it."""
         here, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
         given = b"".join(number.to_bytes(4, sys.byteorder) for number in (1, 2))
         here.sendmsg([b"i"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, given)])
         line = cls(there.detach())
         for descriptor in line.receive()[1]:
             os.close(descriptor)
+        line.say(ENDED, b"%d" % 0)
         line.close()
         here.close()
 
@@ -127,7 +129,8 @@ class Template:
         self._line = line
         self._abi: int = walls["abi"]
         self._memory: int = walls["memory"]
-        self._world = World(walls["folders"], walls["around"])
+        self._looks = _loaded(walls["world"])
+        self._world = self._looks.World(walls["folders"], walls["around"])
         self._program = _loaded(walls["program"])
         self._runner = self._program.Runner()
         # Loaded now: from here on the code of the tool could stand in its place.
@@ -136,11 +139,12 @@ class Template:
     def serve(self, opening: bytes) -> NoReturn:
         # What a request leaves behind becomes a child of this process, which then knows of it.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        reads = Reads()
+        reads = self._looks.Reads()
         out = self._program.own_stdout()
         cold = self._runner.prepare(opening)
         reads.finish()
-        cold = cold or self._why_not(out) or reads.too_many
+        known = {0, 1, 2, out, self._line.fileno()}
+        cold = cold or self._looks.why_not(known, self._world, self._memory) or reads.too_many
         if cold:
             self._serve_once(cold, out)
         for stream in (sys.stdout, sys.stderr):
@@ -157,6 +161,7 @@ class Template:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
         except OSError:
             pass
+        self._line.wait_at_most(IDLE)
         self._line.say(READY, json.dumps(reads.seen).encode())
         while self._serve_next():
             pass
@@ -176,8 +181,7 @@ class Template:
 
     def _serve_next(self) -> bool:
         """One request, from the fork to the end; whether there can be another."""
-        hears, says = os.pipe()
-        os.set_blocking(says, False)
+        hears, says = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         child = os.fork()
         if child == 0:
             try:
@@ -187,6 +191,7 @@ class Template:
                 os._exit(_UNUSED)
         os.close(says)
         kin = Kin(child)
+        _rehearse_the_end(child)
         told, ended = False, None
         status = os.waitpid(child, os.WUNTRACED | _ALL)[1]
         while os.WIFSTOPPED(status):
@@ -201,7 +206,7 @@ class Template:
         os.close(hears)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (_UNUSED, _UNCONFINED):
             return False
-        left = _is_something_left()
+        left = self._looks.is_something_left()
         if not told:
             self._line.say(LEFT if left else ENDED, b"%d" % (status if ended is None else ended))
             os.sched_yield()  # Tongs may have to run on this very processor
@@ -216,10 +221,9 @@ class Template:
         _seed_anew()
         Line.rehearse()
         self._runner.rehearse()
-        ours, _ = os.fstat(says), os.stat(_THREADS)
-        poller = select.poll()
-        poller.register(self._line.fileno(), select.POLLIN)
-        request, descriptors = self._line.receive() if poller.poll(IDLE) else (None, [])
+        ours = os.fstat(says)
+        _let_go(says, ours, b"", says, says, 0)
+        request, descriptors = self._line.receive()
         if request is None:
             return
         self._line.close()
@@ -248,152 +252,6 @@ class Template:
         # Message queues would outlive it, and nobody could see them.
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
 
-    def _why_not(self, out: int) -> str:
-        """Why a fork would not do: what two processes would share, or one of them would lack."""
-        ours = {0, 1, 2, out, self._line.fileno()}
-        status = _text("/proc/self/status")
-        threads = int(status.partition("\nThreads:")[2].split()[0])
-        resident = int(_text("/proc/self/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        if threads > 1:
-            return f"its import has started threads ({threads - 1})"
-        if shared := [*_open_files(ours)]:
-            return f"its import has left something open ({shared[0]})"
-        # Writable, and not copied by a fork.
-        if any(m.split(None, 2)[1][1::2] == "ws" for m in _text("/proc/self/maps").splitlines()):
-            return "its import has made memory that processes share"
-        if _is_something_left():
-            return "its import has left a process running"
-        if any(signal.getitimer(which)[0] for which in range(3)):
-            return "its import has set a timer"
-        if not self._world.is_as_before():
-            return "its import has left temporary files"
-        if resident > self._memory // 4:
-            return "its import takes more than a quarter of limits.memory"
-        return ""
-
-
-class Reads:
-    """What is read while the service prepares: if that changes, it has to prepare again."""
-
-    def __init__(self) -> None:
-        self.seen: dict[str, list[int]] = {}
-        self._watching = True
-        self._fixed = tuple(
-            {os.path.realpath(path) + os.sep for path in (sys.prefix, sys.base_prefix)}
-            | {
-                path + os.sep
-                for path in ("/usr", "/lib", "/lib64", "/proc", "/dev", "/run", "/sys")
-            }
-        )
-        sys.addaudithook(self._heard)
-
-    @property
-    def too_many(self) -> str:
-        return "its import reads too many files" if len(self.seen) > _MOST_READ else ""
-
-    def finish(self) -> None:
-        self._watching = False
-        files = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
-        for path in files:
-            self._add(path)
-        # A package that is installed or removed changes its folder.
-        for path in sys.path:
-            self._add(path, everywhere=True)
-
-    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self._watching and event == "open":
-            self._add(arguments[0])
-
-    def _add(self, path: Any, *, everywhere: bool = False) -> None:
-        if isinstance(path, bytes):
-            path = os.fsdecode(path)
-        if not isinstance(path, str) or not path or len(self.seen) > _MOST_READ:
-            return
-        path = os.path.abspath(path)
-        if path in self.seen or (path.startswith(self._fixed) and not everywhere):
-            return
-        try:
-            facts = os.stat(path)
-        except OSError:
-            return
-        folder = stat.S_ISDIR(facts.st_mode)
-        # Of the tool's own folder everything that counts is watched by itself.
-        if not folder or path.startswith(self._fixed):
-            stamp = [facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino]
-            self.seen[path] = stamp
-
-
-class World:
-    """The folders that belong to the call alone, and what was in them when nothing had run yet."""
-
-    def __init__(self, folders: list[str], around: str) -> None:
-        # In a private root what lies on another device was granted, and is not ours to touch.
-        self._device = os.lstat(around).st_dev if around else None
-        self._folders = [path for path in folders if self._is_ours(os.lstat(path))]
-        self._before = self._state()
-        # A folder's own times change with what is in it, so they are put back.
-        self._times = {
-            path: os.lstat(path) for path, facts in self._before.items() if stat.S_ISDIR(facts[0])
-        }
-
-    def is_as_before(self) -> bool:
-        try:
-            return self._state() == self._before
-        except OSError:
-            return False
-
-    def restored(self) -> bool:
-        """Remove whatever was added; whether all is as it was."""
-        try:
-            now = self._state()
-            if now != self._before:
-                # Those below before what they lie in.
-                for path in sorted(now.keys() - self._before.keys(), reverse=True):
-                    (os.rmdir if stat.S_ISDIR(now[path][0]) else os.unlink)(path)
-                if self._state() != self._before:
-                    return False
-        except OSError:
-            return False
-        for path, facts in self._times.items():
-            try:
-                os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-            except OSError:
-                break  # not permitted where nothing may be written
-        return True
-
-    def _state(self) -> dict[str, tuple[Any, ...]]:
-        found: dict[str, tuple[Any, ...]] = {}
-        for folder in self._folders:
-            facts = os.lstat(folder)
-            found[folder] = (facts.st_mode, facts.st_ino, *os.listxattr(folder))
-            found.update(self._inside(folder))
-        for kind in ("shm", "sem", "msg"):
-            # System V keeps these without a process; the first line is a heading.
-            found[kind] = (0, *_lines(f"/proc/sysvipc/{kind}")[1:])
-        return found
-
-    def _inside(self, top: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        pending = [top]
-        while pending:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    facts = entry.stat(follow_symlinks=False)
-                    if not self._is_ours(facts):
-                        continue
-                    if stat.S_ISDIR(facts.st_mode):
-                        pending.append(entry.path)
-                        yield entry.path, (facts.st_mode, facts.st_ino, *os.listxattr(entry.path))
-                        continue
-                    if stat.S_ISLNK(facts.st_mode):
-                        yield entry.path, (facts.st_mode, facts.st_ino, os.readlink(entry.path))
-                        continue
-                    times = (facts.st_mtime_ns, facts.st_size)
-                    attributes = os.listxattr(entry.path)
-                    yield entry.path, (facts.st_mode, facts.st_ino, *times, *attributes)
-
-    def _is_ours(self, facts: os.stat_result) -> bool:
-        return self._device is None or facts.st_dev == self._device
-
 
 def _loaded(path: str) -> Any:
     """The program of the service, as a module that nobody can import."""
@@ -404,25 +262,42 @@ def _loaded(path: str) -> Any:
 
 
 def _depart(code: int, says: int, ours: os.stat_result) -> NoReturn:
-    """Say with which code this process ends, and stop: whoever waits for it kills it then.
-
-    It lets go of all it holds before, but not while a thread could open something in its place.
-    """
+    """Say with which code this process ends, and stop: whoever waits for it kills it then."""
     try:
-        # One link per thread, and the folder's own two. A tool may have closed the descriptor.
-        if os.stat(_THREADS).st_nlink == 3 and os.path.samestat(os.fstat(says), ours):
-            os.closerange(0, says)
-            os.closerange(says + 1, _MOST_OPEN)
-            os.write(says, bytes((code,)))
-            os.kill(os.getpid(), signal.SIGSTOP)
+        _let_go(says, ours, bytes((code,)), 0, _MOST_OPEN, signal.SIGSTOP)
     finally:
         os._exit(code)  # whatever the tool has made of the descriptor
 
 
+def _let_go(says: int, ours: os.stat_result, word: bytes, first: int, last: int, stop: int) -> None:
+    """Let go of all that is open from `first` to `last`, say the word, and signal this process.
+
+    Not while a thread could open something in its place, or where a tool has closed `says`.
+    """
+    if os.stat(_THREADS).st_nlink == _ALONE and os.path.samestat(os.fstat(says), ours):
+        os.closerange(first, says)
+        os.closerange(says + 1, last)
+        os.write(says, word)
+        os.kill(os.getpid(), stop)
+
+
 def _word(hears: int) -> int | None:
     """The code that a child says it ends with, which is its own to choose."""
-    ready, _, _ = select.select([hears], [], [], 0)
-    return next(iter(os.read(hears, 1)), None) if ready else None
+    try:
+        return next(iter(os.read(hears, 1)), None)
+    except BlockingIOError:
+        return None
+
+
+def _rehearse_the_end(child: int) -> None:
+    """Do what comes when a request has ended, without consequence: as in `Line.rehearse`."""
+    hears, says = os.pipe()
+    os.write(says, b"0")
+    _word(hears)
+    os.close(hears)
+    os.close(says)
+    os.kill(child, 0)
+    Line.rehearse()
 
 
 class Kin:
@@ -432,7 +307,7 @@ class Kin:
         self._child = child
         self._opened: list[int] = []
         try:
-            for name in f"{child}/stat", f"{child}/task/{child}/children", "thread-self/children":
+            for name in f"{child}/task", f"{child}/task/{child}/children", "thread-self/children":
                 self._opened.append(os.open(f"/proc/{name}", os.O_RDONLY))
         except OSError:
             self.close()
@@ -442,39 +317,18 @@ class Kin:
         """Whether nobody is left but the child, which was killed: then none of it runs again."""
         try:
             # Its children become ours when it is gone, so those of the child are asked for first.
-            facts, theirs, ours = [os.pread(each, _LARGEST, 0) for each in self._opened]
+            threads, theirs, ours = self._opened
+            return (
+                os.fstat(threads).st_nlink == _ALONE
+                and not os.pread(theirs, 1, 0)
+                and os.pread(ours, _LARGEST, 0).split() == [b"%d" % self._child]
+            )
         except (OSError, ValueError):
             return False  # nothing of this is to be seen
-        threads = int(facts.rpartition(b")")[2].split()[17])
-        return threads == 1 and not theirs and ours.split() == [b"%d" % self._child]
 
     def close(self) -> None:
         while self._opened:
             os.close(self._opened.pop())
-
-
-def _is_something_left() -> bool:
-    """Whether a child is alive; those that have ended are forgotten."""
-    while True:
-        try:
-            if os.waitpid(-1, os.WNOHANG | _ALL)[0] == 0:
-                return True
-        except ChildProcessError:
-            return False
-
-
-def _open_files(known: set[int]) -> Iterator[str]:
-    """What is open and would be shared: anything but devices that are the same for everybody."""
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) in known:
-            continue
-        try:
-            facts = os.fstat(int(name))
-            if not stat.S_ISCHR(facts.st_mode):
-                yield os.readlink(f"/proc/self/fd/{name}")
-        except OSError as error:
-            if error.errno != errno.EBADF:  # the one that listed them
-                yield f"descriptor {name}"
 
 
 def _seed_anew() -> None:
@@ -482,18 +336,6 @@ def _seed_anew() -> None:
     seed = getattr(sys.modules.get("numpy.random"), "seed", None)
     if callable(seed):
         seed()
-
-
-def _text(path: str) -> str:
-    with open(path, "rb", buffering=0) as file:
-        return b"".join(iter(lambda: file.read(_LARGEST), b"")).decode("utf-8", "replace")
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        return _text(path).splitlines()
-    except OSError:
-        return []  # not for the call to see, and then not for it to make
 
 
 if __name__ == "__main__":

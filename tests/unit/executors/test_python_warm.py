@@ -137,7 +137,7 @@ def test_both_sides_use_the_same_words() -> None:
     names = ("READY", "COLD", "ENDED", "LEFT")
     assert [getattr(warm, n) for n in names] == [getattr(warm_template, n) for n in names]
     # Tongs gives one up before it ends by itself.
-    assert warm.IDLE * 1000 < warm_template.IDLE
+    assert warm.IDLE < warm_template.IDLE
 
 
 # --- what a template is ---------------------------------------------------------------------------
@@ -386,6 +386,23 @@ def test_module_and_data_read_by_the_import_are_read_again_when_they_change(tool
     assert tool.calls(2) == ([["another", "two!"]] * 2, [False, True])
 
 
+def test_file_that_comes_to_the_package_of_the_module_is_noticed(tool: Tool) -> None:
+    (tool.root / "lib/t").mkdir()
+    (tool.root / "lib/t/__init__.py").write_text(
+        "def run(x):\n    from lib.t import more\n    return more.NAME\n"
+    )
+    (tool.root / "lib/t/more.py").write_text("NAME = 'accepted'\n")
+    tool.define("")
+    assert tool.calls(4)[0] == ["accepted"] * 4
+
+    (tool.root / "lib/t/more").mkdir()
+    (tool.root / "lib/t/more/__init__.py").write_text("NAME = 'slipped in'\n")
+    refused = tool.call().error
+
+    assert refused is not None
+    assert refused.code is ErrorCode.UNTRUSTED
+
+
 def test_package_that_takes_the_place_of_the_module_is_noticed(tool: Tool) -> None:
     tool.define("def run(x):\n    return 'accepted'\n")
     assert tool.calls(2)[0] == ["accepted", "accepted"]
@@ -572,8 +589,9 @@ def test_a_call_that_was_only_stopped_would_go_on(
     tool: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kill = b"os.kill(child, signal.SIGKILL)"
-    assert warm.program().count(kill) == 1
-    monkeypatch.setattr(warm, "_source", [warm.program().replace(kill, b"pass")])
+    program = warm.source(warm.PROGRAM)
+    assert program.count(kill) == 1
+    monkeypatch.setattr(warm, "_sources", {warm.PROGRAM: program.replace(kill, b"pass")})
 
     assert any(writes_afterwards(tool))
 

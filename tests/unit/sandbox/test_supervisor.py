@@ -41,7 +41,7 @@ def test_payload_that_ended_while_its_supervisor_slept_is_reported(key: str, nat
     session = world.session(waiter=waiter)
     others = children()
     session.scratch  # noqa: B018 - this starts the supervisor
-    assert poll([(session._channel.fileno(), select.POLLIN)], 10)  # type: ignore[attr-defined]
+    assert poll(session._channel.fileno(), select.POLLIN, 10)  # type: ignore[attr-defined]
     (waiter.supervisor,) = {*children()} - {*others}
     if native:
         (waiter.supervisor,) = children_of(waiter.supervisor)
