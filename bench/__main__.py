@@ -57,6 +57,8 @@ def _rows(root: Path, *, quick: bool) -> Iterator[Row]:
     confined = {tier: worlds[tier] for tier in tiers}
     yield from startup.rows(root, worlds, 5 if quick else 40, count_instructions=not quick)
     yield from discovery.rows(root, 3 if quick else 15, quick=quick)
+    # Ten thousands of files that wait for the disk would be in the way of every record of a call.
+    os.sync()
     world = World.make(root / "calls", 5)
     # From here on this process is the caller: it has to see the same world.
     world.enter()
