@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 
 from tongs.core.errors import ErrorCode, ToolError
-from tongs.core.execution import Command
+from tongs.core.execution import Command, Service
 from tongs.core.permissions import covered
 from tongs.sandbox import orders
 
@@ -55,7 +55,7 @@ def start_failure(
     )
 
 
-def unusable(command: Command, reason: str, hint: str = "") -> ToolError:
+def unusable(command: Command | Service, reason: str, hint: str = "") -> ToolError:
     name = command.argv[0] if command.argv else ""
     return ToolError(ErrorCode.EXECUTION_ERROR, f"cannot start `{name}`: {reason}", hint=hint)
 

@@ -62,7 +62,7 @@ class Line(Protocol):
 
 
 class Pump:
-    """One payload's input and output."""
+    """One payload's input and output. As a context it lets go of both, and kills in an error."""
 
     def __init__(
         self, pipes: Pipes, channel: Line, stdin: bytes, capture: Capture, observe: Observer
@@ -77,6 +77,16 @@ class Pump:
         self._amounts = {pipes.stdout: 0, pipes.stderr: 0}
         if len(stdin) > _BUSY:
             _enlarge(pipes.stdin)
+
+    def __enter__(self) -> Pump:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is not None:
+            # Also when the request itself was interrupted: it may have arrived already.
+            self._pipes.hand_over()
+            self.kill()
+        self._pipes.close()
 
     @property
     def over(self) -> bool:

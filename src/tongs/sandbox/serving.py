@@ -11,9 +11,8 @@ from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.execution import Command, Completed, Observer, Policy, Service, Waiter
 from tongs.core.record import dataclass, replace
 from tongs.sandbox import failures, warm
-from tongs.sandbox.pipes import Pipes
 from tongs.sandbox.pump import KILLED, Pump, Report, completed
-from tongs.sandbox.session import Confinement, request_for
+from tongs.sandbox.session import Confinement, pipes_for, request_for
 
 if TYPE_CHECKING:
     from tongs.sandbox.capture import Capture
@@ -89,13 +88,9 @@ class Serving:
     async def _asked(
         self, template: Template, service: Service, capture: Capture, observe: Observer
     ) -> Report:
-        try:
-            pipes = Pipes(with_stdin=None)
-        except OSError as error:
-            raise failures.unusable(_command(service), f"no pipes: {error.strerror}") from error
-        pump = Pump(pipes, template, b"", capture, observe)
+        pipes = pipes_for(service, with_stdin=None)
         was_warm = template.can_stay
-        try:
+        with Pump(pipes, template, b"", capture, observe) as pump:
             if not was_warm:
                 self._start(template, service, pipes.given)
             template.ask(service.request, pipes.given)
@@ -103,12 +98,6 @@ class Serving:
             if was_warm and await self.waiter.ready([(template.fileno(), select.POLLIN)], _AT_ONCE):
                 template.listen()
             return await pump.run(self.waiter, service.timeout)
-        except BaseException:
-            pipes.hand_over()
-            pump.kill()
-            raise
-        finally:
-            pipes.close()
 
     def _start(self, template: Template, service: Service, descriptors: list[int]) -> None:
         assert self.confinement.warmth is not None

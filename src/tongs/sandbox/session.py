@@ -189,10 +189,7 @@ class TreeSession:
         channel = self._taken()
         if self._confinement.proxy is not None and self._proxy is None:
             await self._start_proxy(channel)
-        try:
-            pipes = Pipes(with_stdin=True)
-        except OSError as error:
-            raise failures.unusable(command, f"no pipes: {error.strerror}") from error
+        pipes = pipes_for(command, with_stdin=True)
         confined = "fs.read" in self.enforced
         seen = (*self._policy.permissions.readable, *self._policy.programs)
         link = TreeLink(command, pipes, channel, self._exceeded, seen if confined else None)
@@ -221,22 +218,11 @@ class TreeSession:
         channel = self._taken()
         if self._confinement.proxy is not None and self._proxy is None:
             await self._start_proxy(channel)
-        try:
-            pipes = Pipes(with_stdin=bool(command.stdin))
-        except OSError as error:
-            raise failures.unusable(command, f"no pipes: {error.strerror}") from error
-        pump = Pump(pipes, channel, command.stdin, capture, observe)
-        try:
+        pipes = pipes_for(command, with_stdin=bool(command.stdin))
+        with Pump(pipes, channel, command.stdin, capture, observe) as pump:
             channel.send(request, pipes.given)
             pipes.hand_over()
             return await pump.run(self._waiter, command.timeout)
-        except BaseException:
-            # Also when the request itself was interrupted: it may have arrived already.
-            pipes.hand_over()
-            pump.kill()
-            raise
-        finally:
-            pipes.close()
 
     def _exceeded(self) -> str:
         """The limit by which the call's cgroup has ended one of its processes."""
@@ -282,6 +268,14 @@ class TreeSession:
             return self._spool.open(self._policy.call_id, self._spooled)
         except OSError:
             return None  # a full or read-only disk costs the tail of the output, not the call
+
+
+def pipes_for(command: Command | Service, *, with_stdin: bool | None) -> Pipes:
+    """The pipes of a command; ToolError where the system has none left."""
+    try:
+        return Pipes(with_stdin=with_stdin)
+    except OSError as error:
+        raise failures.unusable(command, f"no pipes: {error.strerror}") from error
 
 
 def request_for(command: Command, confinement: Confinement, files: dict[bytes, bytes]) -> Request:
