@@ -67,6 +67,16 @@ def test_repo_scan_runs_as_written(place: Place, tongs: Run, repo_scan: Path) ->
     assert "glee" in tongs("tool", "list").stdout
 
 
+def test_an_entrypoint_of_the_system_runs_wherever_it_lies(place: Place, tongs: Run) -> None:
+    """On most systems /bin is a link by now, and what it leads to is everybody's to read."""
+    manifest(place, "say", command("say", "/bin/echo", ", args: [hi]"))
+    tongs("trust", "--yes")
+
+    done = tongs("tool", "run", "say", "--yes")
+
+    assert (done.stdout, done.stderr, done.code) == ("hi\n", "", 0)
+
+
 def test_an_entrypoint_outside_the_directory_is_pinned_too(tongs: Run, repo_scan: Path) -> None:
     tongs("trust", "--yes")
     assert tongs("tool", "run", "repo_scan").code == 0

@@ -12,11 +12,11 @@ from tongs.builtin.trouble import out_of_time, stuck
 from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command, Context
+from tongs.core.permissions import SYSTEM_FOLDERS, covered
 from tongs.output import decoded
 
 # Isolated, without site packages, and writes no byte code.
 _OPTIONS = ("-I", "-S", "-B", "-X", "utf8")
-_SYSTEM = ("/usr", "/bin", "/opt", "/nix/store", "/gnu/store")
 
 _sources: dict[str, bytes] = {}
 
@@ -24,7 +24,7 @@ _sources: dict[str, bytes] = {}
 def interpreter_parts() -> tuple[str, ...]:
     """What lies around the interpreter that runs Tongs, where the sandbox would not show it."""
     base = os.path.realpath(sys.base_prefix)
-    return () if base.startswith(_SYSTEM) else (base,)
+    return () if covered(base, SYSTEM_FOLDERS) else (base,)
 
 
 def _interpreter() -> str:

@@ -10,6 +10,11 @@ from tongs.core.annotations import Any
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.record import dataclass, field
 
+# The programs of the system, which every tool may read.
+SYSTEM_FOLDERS = tuple(
+    "/" + name for name in "usr bin sbin lib lib32 lib64 libx32 opt nix/store gnu/store".split()
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Secret:

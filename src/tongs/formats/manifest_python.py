@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-# Every tool may read these.
-_SYSTEM = ("/bin", "/lib", "/lib64", "/opt", "/sbin", "/usr")
+from tongs.core.permissions import SYSTEM_FOLDERS, covered
+
 # Of an environment or an installation. Not the rest: what lies beside ~/.local/bin is private.
 _PARTS = ("bin", "lib", "lib64", "pyvenv.cfg")
 _MOST_LINKS = 40
@@ -95,4 +95,4 @@ def _links(path: str) -> Iterator[str]:
 
 
 def _is_system(path: str) -> bool:
-    return path.startswith(tuple(f"{folder}/" for folder in _SYSTEM))
+    return covered(path, SYSTEM_FOLDERS)

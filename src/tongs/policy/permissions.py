@@ -5,7 +5,7 @@ from __future__ import annotations
 from tongs.core import network
 from tongs.core.call import ToolCall
 from tongs.core.execution import Place
-from tongs.core.permissions import Grants, Permissions, absolute, covered
+from tongs.core.permissions import SYSTEM_FOLDERS, Grants, Permissions, absolute, covered
 from tongs.core.record import replace
 from tongs.core.tool import Level, Tool
 
@@ -48,8 +48,12 @@ def effective(tool: Tool, call: ToolCall, place: Place, grants: Grants | None) -
 
 
 def _with_parts(own: Permissions, tool: Tool) -> Permissions:
-    """A tool may read what it consists of: without that it could not even be started."""
-    missing = tuple(path for path in tool.parts if not covered(path, own.readable))
+    """A tool may read what it consists of: without that it could not even be started.
+
+    To name a program of the system as well would refuse /bin/sh where /bin is a link.
+    """
+    granted = (*own.readable, *SYSTEM_FOLDERS)
+    missing = tuple(path for path in tool.parts if not covered(path, granted))
     return replace(own, read=(*own.read, *missing)) if missing else own
 
 

@@ -8,13 +8,11 @@ from collections.abc import Collection, Iterator, Mapping
 
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command, Service
-from tongs.core.permissions import covered
+from tongs.core.permissions import SYSTEM_FOLDERS, covered
 from tongs.sandbox import orders
 
 # What a program that may not be read looks like from inside.
 _UNSEEN = (errno.ENOENT, errno.ENOTDIR, errno.EACCES)
-# Every tool may read these.
-_SYSTEM = ("/bin", "/lib", "/lib64", "/opt", "/sbin", "/usr")
 
 _REASONS: Mapping[int, tuple[str, str]] = {
     errno.EACCES: ("it is not an executable file", "make it executable: chmod +x"),
@@ -75,7 +73,7 @@ def supervisor_lost(command: Command, *, accepted: bool) -> ToolError:
 
 def _hidden(command: Command, readable: Collection[str]) -> list[str]:
     """What has to be granted for the program to start: it lies here, and not inside."""
-    seen = (*readable, *_SYSTEM)
+    seen = (*readable, *SYSTEM_FOLDERS)
     needed: dict[str, None] = {}
     for path in _needed_files(command):
         if os.path.islink(path):

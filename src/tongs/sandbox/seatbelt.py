@@ -36,7 +36,7 @@ NOT_ENFORCED = ("limits", "processes", "tree-memory", "tree-kill", "scratch-view
 
 # What programs need in order to start: nothing here tells anything about the person.
 SYSTEM = (
-    *("/usr", "/bin", "/sbin", "/System", "/opt/homebrew", "/opt/local", "/Library/Apple"),
+    *("/usr", "/bin", "/sbin", "/System", "/opt", "/Library/Apple"),
     *("/Library/Developer", "/Library/Frameworks", "/private/etc/ssl", "/private/etc/localtime"),
     *("/private/var/db/dyld", "/private/var/db/timezone", "/private/var/select"),
 )

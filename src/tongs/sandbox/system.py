@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 
+from tongs.core.permissions import SYSTEM_FOLDERS
 from tongs.core.record import dataclass
 from tongs.sandbox.host import Host
 from tongs.sandbox.roots import READ, Root, are_there, identified, inside
-
-FOLDERS = tuple(
-    "/" + name for name in "usr bin sbin lib lib32 lib64 libx32 opt nix/store gnu/store".split()
-)
 
 # Of /etc only what programs of all kinds read and nobody hides. Where a private root says that a
 # file does not exist, Landlock says that it may not be read, which some programs take for fatal:
@@ -67,7 +64,7 @@ class System:
 def system_of(host: Host) -> System:
     paths = []
     links = []
-    for path in FOLDERS:
+    for path in SYSTEM_FOLDERS:
         try:
             links.append((path, os.readlink(path)))
         except OSError:
