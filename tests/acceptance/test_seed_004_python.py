@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -408,17 +409,20 @@ def test_timeout_kills_the_process_and_what_it_started(place: Place, tool: Tool)
     tool.define(
         "import subprocess, time\n"
         "def run():\n"
-        "    subprocess.Popen(['sh', '-c', 'sleep 1; touch out/alive'], start_new_session=True)\n"
+        "    loop = 'while :; do echo >> out/ticks; sleep 0.05; done'\n"
+        "    subprocess.Popen(['sh', '-c', loop], start_new_session=True)\n"
         "    print('waiting', flush=True)\n"
         "    time.sleep(60)\n",
-        extra=", timeout_ms: 500",
+        extra=", timeout_ms: 1500",
         permissions="{fs: {write: [out]}}",
     )
 
     result = tool.result()
+    ticks = (place.project / "out/ticks").stat().st_size
+    time.sleep(0.3)
 
     assert (result["error"]["code"], result["metadata"]["stderr"]) == ("TIMEOUT", "waiting\n")
-    assert not (place.project / "out/alive").exists()
+    assert (place.project / "out/ticks").stat().st_size == ticks > 0
 
 
 def test_output_that_does_not_fit_is_a_warning_and_is_returned(tool: Tool) -> None:
