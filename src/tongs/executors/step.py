@@ -181,7 +181,7 @@ def failure(completed: Completed, subject: str) -> ToolError | None:
             f"{subject} did not finish within {completed.duration:.3g} s"
             f" and was stopped with everything it had started{said}",
             details=details,
-            hint="give it more time with --timeout or `timeout:` (milliseconds)",
+            hint="give it more time with --timeout or `timeout` (in a manifest `timeout_ms`)",
         )
     if completed.exceeded:
         return ToolError(
