@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.acceptance.conftest import SCRIPTED, Agent, Place, Run, Script
+from tests.acceptance.conftest import SCRIPTED, Agent, Outcome, Place, Run, Script
 from tests.alive import started
 
 SLOW = "description: s\nbash: 'sleep {word} & wait'\n"
@@ -52,6 +52,44 @@ def test_no_second_process_goes_on_with_a_conversation(
     assert (
         len(json.loads(tongs("chat", "--export", name, "--format", "json").stdout)["messages"]) == 2
     )
+
+
+def test_one_that_is_open_is_not_deleted(talking: subprocess.Popen[bytes], tongs: Run) -> None:
+    name = the_one(tongs)
+    assert tongs("chat", "--delete", name) == Outcome(
+        "",
+        f"error: the conversation {name} is open in another process\nhint: end it there first\n",
+        1,
+    )
+    talking.kill()
+    talking.wait()
+    assert tongs("chat", "--delete", name) == Outcome("", f"deleted {name}: first\n", 0)
+
+
+def test_conversations_are_deleted_by_their_ids(agent: Agent, tongs: Run) -> None:
+    for prompt in ("one", "two", "three"):
+        assert agent(["x"], prompt).code == 0
+    third, second, first = json.loads(tongs("chat", "--list", "--json").stdout)
+    assert tongs("chat", "--delete", first["id"], third["id"]) == Outcome(
+        "", f"deleted {first['id']}: one\ndeleted {third['id']}: three\n", 0
+    )
+    assert the_one(tongs) == second["id"]
+    assert agent(["x"], "go", "--conversation", first["id"]).code == 2
+
+
+def test_an_id_that_nothing_has_deletes_nothing(agent: Agent, tongs: Run) -> None:
+    assert agent(["x"], "one").code == 0
+    name = the_one(tongs)
+    assert tongs("chat", "--delete", name, "zzz") == Outcome(
+        "", "error: there is no conversation `zzz`\nhint: tongs chat --list shows them\n", 2
+    )
+    assert the_one(tongs) == name
+
+
+def test_to_delete_excludes_everything_else(tongs: Run) -> None:
+    for other in (["--list"], ["--export", "1"], ["--continue"]):
+        done = tongs("chat", "--delete", "1", *other)
+        assert (done.code, "exclude each other" in done.stderr) == (2, True)
 
 
 def test_a_copy_goes_on_beside_it(

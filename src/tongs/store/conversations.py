@@ -80,7 +80,7 @@ class ConversationStore:
         """A new one, which is kept as soon as something is said in it. Raises ToolError."""
         started = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(self._now()))
         name = os.urandom(6).hex()
-        self._hold(name)
+        self._hold(name, "try again")
         return Conversation(name, "", started, project, model)
 
     def journal(self, conversation: Conversation) -> StoredJournal:
@@ -96,7 +96,8 @@ class ConversationStore:
         Calls without an answer get that of `interrupted`, which is kept, too.
         """
         found = self._read(name)[0].id
-        self._hold(found)
+        copy = f"tongs chat --continue {found} --copy"
+        self._hold(found, f"go on with it there, or with a copy: {copy}")
         # Read again: whoever had it until now may have said more.
         return self._whole(*self._read(found), interrupted)
 
@@ -161,10 +162,21 @@ class ConversationStore:
         with self._database.changing() as database:
             database.execute("UPDATE conversations SET title = ? WHERE id = ?", (title, name))
 
-    def remove(self, name: str) -> bool:
-        with self._database.changing() as database:
-            done = database.execute("DELETE FROM conversations WHERE id = ?", (name,))
-            return done.rowcount == 1
+    def remove(self, names: Sequence[str]) -> dict[str, str]:
+        """All of them or none, by their ids or the beginnings of these; ids and titles.
+
+        Raises ToolError, also where another process goes on with one of them.
+        """
+        with self._database.open() as database:
+            rows = [_row(database, name) for name in names]
+        found = {str(row["id"]): str(row["title"]) for row in rows}
+        for name in found:
+            self._hold(name, "end it there first")
+        with self._database.erasing() as database:
+            database.executemany(
+                "DELETE FROM conversations WHERE id = ?", [(name,) for name in found]
+            )
+        return found
 
     def add(
         self, conversation: Conversation, data: dict[str, Any], position: int | None = None
@@ -205,7 +217,8 @@ class ConversationStore:
         answers = ToolsAnswered(tuple(given[at] for at in sorted(given)))
         return replace(broken, messages=(*messages, answers))
 
-    def _hold(self, name: str) -> None:
+    def _hold(self, name: str, otherwise: str) -> None:
+        """`otherwise`: what to do where another process has it."""
         from tongs.store.conversation_holds import hold  # noqa: PLC0415 - not for a listing
 
         try:
@@ -216,7 +229,7 @@ class ConversationStore:
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 f"the conversation {name} is open in another process",
-                hint=f"go on with it there, or with a copy: tongs chat --continue {name} --copy",
+                hint=otherwise,
             )
 
     def _refused(self, error: Exception) -> ToolError:

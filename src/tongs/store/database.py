@@ -34,14 +34,18 @@ class Database:
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """One step: all of it is on the disk when this ends, or nothing of it ever was."""
+        with self.open() as database, _step(database):
+            yield database
+
+    @contextmanager
+    def erasing(self) -> Iterator[sqlite3.Connection]:
+        """One step whose deleted rows cannot be read in the file afterwards."""
         with self.open() as database:
-            database.execute("BEGIN IMMEDIATE")
-            try:
+            database.execute("PRAGMA secure_delete = ON")
+            with _step(database):
                 yield database
-            except BaseException:
-                database.execute("ROLLBACK")
-                raise
-            database.execute("COMMIT")
+            # The log still has the pages as they were, for as long as anybody has the file open.
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def many_steps(self) -> Iterator[None]:
@@ -81,3 +85,14 @@ class Database:
                 database.close()
         except (sqlite3.Error, OSError) as error:
             raise self.refused(error) from None
+
+
+@contextmanager
+def _step(database: sqlite3.Connection) -> Iterator[None]:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")
