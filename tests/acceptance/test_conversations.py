@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 from tests.acceptance.conftest import SCRIPTED, Agent, Outcome, Place, Run, Script
 from tests.alive import started
+from tests.prepared import TONGS
 
+# Runs a command where nothing below a folder can be written.
+READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
 SLOW = "description: s\nbash: 'sleep {word} & wait'\n"
 
 
@@ -143,6 +146,41 @@ def test_a_state_folder_that_cannot_be_used_is_said(place: Place, agent: Agent) 
     done = agent(["x"], "go")
     assert (done.stdout, done.code) == ("", 1)
     assert "conversations cannot be read or kept in " in done.stderr
+
+
+@pytest.fixture
+def read_only(place: Place, tongs: Run) -> Run:
+    """`read_only("chat", "--list")`: with a state folder in which nothing can be written."""
+    namespace = ("--user", "--map-root-user", "--mount", "sh", "-c", READ_ONLY, "_")
+
+    def run(*arguments: str) -> Outcome:
+        return tongs(*namespace, str(place.state), TONGS, *arguments, command="unshare")
+
+    return run
+
+
+def test_conversations_are_read_where_nothing_can_be_written(
+    agent: Agent, tongs: Run, read_only: Run
+) -> None:
+    assert agent(["fine"], "how is it?").code == 0
+    name = the_one(tongs)
+    for reading in (("--list",), ("--list", "--json"), ("--export", name), ("--export", "zzz")):
+        assert read_only("chat", *reading) == tongs("chat", *reading)
+    deleted = read_only("chat", "--delete", name)
+    assert (deleted.code, "Read-only file system" in deleted.stderr) == (1, True)
+    assert the_one(tongs) == name
+
+
+def test_one_that_goes_on_is_read_where_nothing_can_be_written(
+    talking: subprocess.Popen[bytes], tongs: Run, read_only: Run
+) -> None:
+    assert read_only("chat", "--export", the_one(tongs)).stdout.startswith("# first\n")
+
+
+def test_reading_makes_no_file(place: Place, tongs: Run) -> None:
+    assert tongs("chat", "--list").stderr == "no conversation is kept\n"
+    assert tongs("chat", "--export", "1").code == tongs("chat", "--delete", "1").code == 2
+    assert not list(place.state.glob("conversations.*"))
 
 
 def test_tags_that_no_tool_has_are_said(agent: Agent) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.conversation import (
@@ -126,7 +126,7 @@ class ConversationStore:
         return copy
 
     def _read(self, name: str) -> tuple[Conversation, dict[int, CallAnswered]]:
-        with self._database.open() as database:
+        with self._looking_for(name) as database:
             row = _row(database, name)
             said = database.execute(
                 "SELECT position, data FROM said WHERE conversation = ? ORDER BY number",
@@ -150,7 +150,7 @@ class ConversationStore:
         if not os.path.exists(self._path):
             return []
         where, values = ("1", ()) if project is None else ("project = ?", (project,))
-        with self._database.open() as database:
+        with self._database.reading() as database:
             rows = database.execute(
                 "SELECT *, (SELECT count(*) FROM said WHERE conversation = id AND position IS NULL)"
                 f" AS messages FROM conversations WHERE {where} ORDER BY changed DESC",
@@ -167,7 +167,7 @@ class ConversationStore:
 
         Raises ToolError, also where another process goes on with one of them.
         """
-        with self._database.open() as database:
+        with self._looking_for(names[0]) as database:
             rows = [_row(database, name) for name in names]
         found = {str(row["id"]): str(row["title"]) for row in rows}
         for name in found:
@@ -216,6 +216,14 @@ class ConversationStore:
                 self.add(broken, given[at].to_data(), at)
         answers = ToolsAnswered(tuple(given[at] for at in sorted(given)))
         return replace(broken, messages=(*messages, answers))
+
+    @contextmanager
+    def _looking_for(self, name: str) -> Iterator[sqlite3.Connection]:
+        """Where nothing was ever kept, it is not there, and no file is made to find that out."""
+        if not os.path.exists(self._path):
+            raise _unknown(name, several=False)
+        with self._database.reading() as database:
+            yield database
 
     def _hold(self, name: str, otherwise: str) -> None:
         """`otherwise`: what to do where another process has it."""
