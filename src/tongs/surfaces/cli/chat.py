@@ -67,16 +67,19 @@ def _chat(invocation: Invocation, terminal: Terminal, wishes: Wishes) -> int:
     options = invocation.options
     invocation.single_thread = False
     runtime = invocation.runtime
+    screen = Screen(invocation.console, thinking=options.verbose > 0)
+
+    def warn(text: str) -> None:
+        screen.say("warning", text, "yellow")
 
     def model(name: str | None) -> ChatModel:
         from tongs.runtime.models import open_model
 
         # The address is that of the model on the command line, and of no other.
         address = options.base_url if name is None else ""
-        return open_model(runtime, name or options.model or "", address or "")
+        return open_model(runtime, name or options.model or "", address or "", warn)
 
     async def talk() -> str:
-        screen = Screen(invocation.console, thinking=options.verbose > 0)
         try:
             session = Session(runtime, screen, terminal, wishes, model)
             try:
