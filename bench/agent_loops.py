@@ -69,7 +69,7 @@ def _by_pydantic_ai(url: str) -> Loop:
 
 
 def _by_tongs(runtime: Runtime, url: str, tool: str) -> Loop:
-    model = open_model(runtime, "openai-compatible:m", url)
+    model = open_model(runtime, "openai-compatible:m", url, print)
 
     def observe(event: AgentEvent) -> None:
         if isinstance(event, CallEnded) and not event.ok:

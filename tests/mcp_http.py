@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,8 +24,14 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 class Serving:
     """The process, which has said where it listens. `told` is what it said."""
 
-    def __init__(self, *arguments: str, cwd: Path, env: Mapping[str, str]) -> None:
-        command = [TONGS, "mcp", "serve", "--http", "127.0.0.1:0", *arguments]
+    def __init__(
+        self,
+        *arguments: str,
+        cwd: Path,
+        env: Mapping[str, str],
+        program: Sequence[str] = (TONGS,),
+    ) -> None:
+        command = [*program, "mcp", "serve", "--http", "127.0.0.1:0", *arguments]
         self.process = subprocess.Popen(
             command, cwd=cwd, env=dict(env), stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
         )

@@ -76,7 +76,7 @@ class ModelServer(Web):
         if turn.hold:
             try:
                 while not self.gone.wait(0.005):
-                    yield _chunk(b": still here\n\n")
+                    yield _chunk(_ALIVE[self.protocol])
             finally:
                 self.gone.set()
         if not turn.cut:
@@ -210,6 +210,8 @@ def _google(turn: Turn) -> Iterator[bytes]:
     yield response(calls, ends[_stop(turn)])
 
 
+# What comes while there is nothing to say; Google's package takes no comments.
+_ALIVE = {"openai": b": still here\n\n", "anthropic": _named("ping"), "google": b"\n"}
 _SPEAKERS = {"openai": _openai, "anthropic": _anthropic, "google": _google}
 
 

@@ -15,6 +15,18 @@ _HIDDEN = (
     "\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
+# What stands beside letters of ASCII in honest words: Latin letters with marks, the marks, small
+# digits, and the scripts of East Asia, which look like none of them. Not the dotless i and other
+# Latin letters that pass for plain ones.
+_BESIDE_ASCII = (
+    "\u00aa\u00b2\u00b3\u00b5\u00b9\u00ba\u00c0-\u0130\u0132-\u0137\u0139-\u017e\u01a0\u01a1\u01af"
+    "\u01b0\u01cd-\u01dc\u0218-\u021b\u0300-\u036f\u1e00-\u1eff\u2070\u2074-\u2079\u2080-\u2089"
+    "\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_OTHER_ALPHABET = f"[^A-Za-z0-9{_BESIDE_ASCII}]"
+# With the marks above its letters. `\n` in a script is no letter of the word behind it.
+_WORD = r"\\[nrt]|(?:[^\W_]|[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff])+"
+
 
 def visible(text: str) -> str:
     """The same text with every control and hidden character written out, as `\\x1b`."""
@@ -22,6 +34,15 @@ def visible(text: str) -> str:
         return text
     # Compiled on first use: it is large, and most text of a listing is plain. `re` keeps it.
     return re.sub(_HIDDEN, _written_out, text)
+
+
+def unmistakable(text: str) -> str:
+    """As `visible`; and in a word with letters of ASCII, those of other alphabets written out.
+
+    For names and commands that somebody decides about: `\\u0441at` is not `cat`. A word that is
+    wholly of another alphabet stays as it is.
+    """
+    return visible(text if text.isascii() else re.sub(_WORD, _one_alphabet, text))
 
 
 def decoded(data: bytes) -> str:
@@ -42,6 +63,12 @@ def kept(data: bytes, most: int, spool: SpoolOpener | None, call_id: str) -> Kep
     writer.write(STDOUT, data)
     stored = writer.close().get(STDOUT, 0)
     return Kept(data[:most], writer.handle, len(data) - max(most, stored))
+
+
+def _one_alphabet(word: re.Match[str]) -> str:
+    if word[0].isascii() or not re.search("[A-Za-z]", word[0]):
+        return word[0]
+    return re.sub(_OTHER_ALPHABET, _written_out, word[0])
 
 
 def _written_out(match: re.Match[str]) -> str:

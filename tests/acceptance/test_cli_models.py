@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from tests.acceptance.conftest import Place, Run
+import pytest
+from tests.acceptance.conftest import Place, Run, Show
 from tests.model_servers import ModelServer, Turn, refusals
 
 Serve = Callable[..., ModelServer]
@@ -14,6 +15,53 @@ KEY = "sk-test-4f8d1c0ab97e"
 
 def configure(place: Place, text: str) -> None:
     (place.user / "config.yml").write_text(text)
+
+
+IN_THE_OPEN = (
+    "warning: the key of mine is sent to http://models.example.org/v1 without encryption, as is all"
+    " that is said: anybody on the way can read it"
+)
+
+
+def exposed(place: Place, proxy: str) -> None:
+    """A model whose key is sent to another machine, by a proxy on this one."""
+    configure(
+        place,
+        "models:\n  mine: {provider: openai-compatible, model: m, key: env:MY_KEY,"
+        f" base_url: 'http://models.example.org/v1', proxy: '{proxy}'}}\n",
+    )
+
+
+@pytest.mark.full
+def test_a_key_that_is_sent_in_the_open_is_said_once(
+    place: Place, tongs: Run, model_server: Serve
+) -> None:
+    server = model_server("openai", Turn(text=["ok"]))
+    exposed(place, server.url)
+
+    done = tongs("run", "hi", "--no-tools", env={"MY_KEY": KEY})
+
+    assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    assert (done.stdout, done.stderr, done.code) == ("ok\n", f"{IN_THE_OPEN}\n", 0)
+
+
+def test_that_a_key_goes_in_the_open_is_said_before_anything_else(place: Place, tongs: Run) -> None:
+    exposed(place, "http://127.0.0.1:9")
+
+    done = tongs("run", "hi", "--continue", env={"MY_KEY": KEY})
+
+    warning, *rest = done.stderr.splitlines()
+    assert (warning, len(rest), done.code) == (IN_THE_OPEN, 2, 2)
+
+
+def test_a_chat_says_so_too(place: Place, screen: Show) -> None:
+    exposed(place, "http://127.0.0.1:9")
+
+    chat = screen("chat", "--no-tools", env={"MY_KEY": KEY}, columns=300)
+
+    chat.wait_for("tongs chat: mine")
+    assert chat.text.count(IN_THE_OPEN) == 1
+    assert KEY not in chat.text
 
 
 def test_nothing_configured_says_what_would_work(tongs: Run) -> None:

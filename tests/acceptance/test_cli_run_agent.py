@@ -161,6 +161,21 @@ def test_on_a_terminal_a_denial_is_told_with_its_reason(
     assert "too loud" in told()[-1][-1]["answers"][0]["text"]
 
 
+def test_a_question_tells_letters_apart_that_look_alike(
+    place: Place, screen: Show, script: Script
+) -> None:
+    place.tool("say", SAY, scope="user")
+    file = script([["say", {"X": "\u0441at"}]], "well")
+    shown = screen(SCRIPTED, file, "run", "go", command=(sys.executable,))
+    shown.wait_for("[d]eny")
+    assert 'call: say X="\\u0441at"' in shown.text
+    assert "| __t0='\\u0441at'" in shown.text
+    shown.type("a\n")
+    assert shown.end() == 0
+    # It is only shown in another way.
+    assert "| said \u0441at" in shown.text
+
+
 def test_ctrl_c_at_a_question_ends_it_and_runs_nothing(
     place: Place, screen: Show, script: Script
 ) -> None:

@@ -99,6 +99,20 @@ def test_a_call_that_is_cut_off_does_not_run_and_the_model_is_asked_again(
     assert "call: look" not in done.stderr
 
 
+def test_an_answer_that_never_goes_on_is_given_up(place: Place, tongs: Run, serve: Serve) -> None:
+    server = serve(Turn(text=["so far"], hold=True))
+    (place.user / "config.yml").write_text(
+        "models:\n  m: {provider: openai-compatible, model: m, settings: {content_timeout: 100ms},"
+        f" base_url: '{server.base_url}'}}\n"
+    )
+    done = tongs("run", "go", "--no-tools")
+    assert (done.stdout, done.code) == ("so far\n", 1)
+    assert "nothing of an answer for 0.1s\nhint: see what the server does, or" in done.stderr
+    assert server.gone.wait(20)
+    (kept,) = json.loads(tongs("chat", "--list", "--json").stdout)
+    assert (kept["title"], kept["messages"]) == ("go", 2)
+
+
 def test_ctrl_c_ends_the_request_on_the_wire(place: Place, serve: Serve) -> None:
     server = serve(Turn(text=["so far"], hold=True))
     running = subprocess.Popen(

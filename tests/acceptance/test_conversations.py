@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.acceptance.conftest import SCRIPTED, Agent, Place, Run, Script
+from tests.acceptance.conftest import SCRIPTED, Agent, Outcome, Place, Run, Script
 from tests.alive import started
+from tests.prepared import TONGS
 
+# Runs a command where nothing below a folder can be written.
+READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
 SLOW = "description: s\nbash: 'sleep {word} & wait'\n"
 
 
@@ -52,6 +55,44 @@ def test_no_second_process_goes_on_with_a_conversation(
     assert (
         len(json.loads(tongs("chat", "--export", name, "--format", "json").stdout)["messages"]) == 2
     )
+
+
+def test_one_that_is_open_is_not_deleted(talking: subprocess.Popen[bytes], tongs: Run) -> None:
+    name = the_one(tongs)
+    assert tongs("chat", "--delete", name) == Outcome(
+        "",
+        f"error: the conversation {name} is open in another process\nhint: end it there first\n",
+        1,
+    )
+    talking.kill()
+    talking.wait()
+    assert tongs("chat", "--delete", name) == Outcome("", f"deleted {name}: first\n", 0)
+
+
+def test_conversations_are_deleted_by_their_ids(agent: Agent, tongs: Run) -> None:
+    for prompt in ("one", "two", "three"):
+        assert agent(["x"], prompt).code == 0
+    third, second, first = json.loads(tongs("chat", "--list", "--json").stdout)
+    assert tongs("chat", "--delete", first["id"], third["id"]) == Outcome(
+        "", f"deleted {first['id']}: one\ndeleted {third['id']}: three\n", 0
+    )
+    assert the_one(tongs) == second["id"]
+    assert agent(["x"], "go", "--conversation", first["id"]).code == 2
+
+
+def test_an_id_that_nothing_has_deletes_nothing(agent: Agent, tongs: Run) -> None:
+    assert agent(["x"], "one").code == 0
+    name = the_one(tongs)
+    assert tongs("chat", "--delete", name, "zzz") == Outcome(
+        "", "error: there is no conversation `zzz`\nhint: tongs chat --list shows them\n", 2
+    )
+    assert the_one(tongs) == name
+
+
+def test_to_delete_excludes_everything_else(tongs: Run) -> None:
+    for other in (["--list"], ["--export", "1"], ["--continue"]):
+        done = tongs("chat", "--delete", "1", *other)
+        assert (done.code, "exclude each other" in done.stderr) == (2, True)
 
 
 def test_a_copy_goes_on_beside_it(
@@ -105,6 +146,41 @@ def test_a_state_folder_that_cannot_be_used_is_said(place: Place, agent: Agent) 
     done = agent(["x"], "go")
     assert (done.stdout, done.code) == ("", 1)
     assert "conversations cannot be read or kept in " in done.stderr
+
+
+@pytest.fixture
+def read_only(place: Place, tongs: Run) -> Run:
+    """`read_only("chat", "--list")`: with a state folder in which nothing can be written."""
+    namespace = ("--user", "--map-root-user", "--mount", "sh", "-c", READ_ONLY, "_")
+
+    def run(*arguments: str) -> Outcome:
+        return tongs(*namespace, str(place.state), TONGS, *arguments, command="unshare")
+
+    return run
+
+
+def test_conversations_are_read_where_nothing_can_be_written(
+    agent: Agent, tongs: Run, read_only: Run
+) -> None:
+    assert agent(["fine"], "how is it?").code == 0
+    name = the_one(tongs)
+    for reading in (("--list",), ("--list", "--json"), ("--export", name), ("--export", "zzz")):
+        assert read_only("chat", *reading) == tongs("chat", *reading)
+    deleted = read_only("chat", "--delete", name)
+    assert (deleted.code, "Read-only file system" in deleted.stderr) == (1, True)
+    assert the_one(tongs) == name
+
+
+def test_one_that_goes_on_is_read_where_nothing_can_be_written(
+    talking: subprocess.Popen[bytes], tongs: Run, read_only: Run
+) -> None:
+    assert read_only("chat", "--export", the_one(tongs)).stdout.startswith("# first\n")
+
+
+def test_reading_makes_no_file(place: Place, tongs: Run) -> None:
+    assert tongs("chat", "--list").stderr == "no conversation is kept\n"
+    assert tongs("chat", "--export", "1").code == tongs("chat", "--delete", "1").code == 2
+    assert not list(place.state.glob("conversations.*"))
 
 
 def test_tags_that_no_tool_has_are_said(agent: Agent) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -160,6 +161,22 @@ def test_a_body_without_an_announced_length_is_cut_off_too(server: Serving) -> N
     )
 
     assert refused.status_code == 413
+
+
+def test_a_client_that_drips_is_cut_and_harms_nobody(shared: Place) -> None:
+    # With less patience than it has for a person's clients.
+    hasty = "from tongs.surfaces.mcp import receiving; receiving.LONGEST = 0.3; "
+    hasty += "import sys; from tongs.surfaces.cli.main import main; main(sys.argv[1:])"
+    head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\n\r\n"
+    program = (sys.executable, "-c", hasty)
+    with Serving(cwd=shared.project, env=shared.env, program=program) as made:
+        place = ("127.0.0.1", int(made.url.rpartition(":")[2].partition("/")[0]))
+        with socket.create_connection(place, timeout=20) as client:
+            client.sendall(head + b"{")
+            called = made.modern("tools/list")
+            assert client.recv(4096).startswith(b"HTTP/1.1 408 ")
+
+    assert called["result"]["tools"]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"nul", b'{"jsonrpc": "2.0"}', b"\xff\xfe"])

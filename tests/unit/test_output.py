@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tongs.core.execution import Kept
-from tongs.output import decoded, kept, visible
+from tongs.output import decoded, kept, unmistakable, visible
 from tongs.store.spool import Spool
 
 
@@ -27,6 +27,41 @@ from tongs.store.spool import Spool
 )
 def test_control_and_hidden_characters_are_written_out(raw: str, shown: str) -> None:
     assert visible(raw) == shown
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        # Cyrillic, Greek, and letters that only look like Latin ones, in words that have both.
+        ("\u0441at x", "\\u0441at x"),
+        ("/bin/l\u0455", "/bin/l\\u0455"),
+        ("delete_\u0430ll", "delete_\\u0430ll"),
+        ("g\u03bft", "g\\u03bft"),
+        ("\u0261it \uff43at \u0131s \U0001d41cat", "\\u0261it \\uff43at \\u0131s \\U0001d41cat"),
+        # A mark above a letter divides no word; neither does what is hidden pass.
+        ("\u0441\u0308at", "\\u0441\u0308at"),
+        ("\u202e\u0441at\x1b", "\\u202e\\u0441at\\x1b"),
+    ],
+)
+def test_letters_that_may_pass_for_others_are_written_out(written: str, shown: str) -> None:
+    # Nothing of it is hidden, and so it would be shown.
+    assert "\u202e" in written or visible(written) == written
+    assert unmistakable(written) == shown
+
+
+@pytest.mark.parametrize(
+    "honest",
+    [
+        "cat plain.txt",
+        "cp отчёт_final.txt /home/проект/файл2",
+        "git commit -m 'σήμερα και αύριο'",
+        "Zürich Łódź Straße Việt ơ nº µs m² H₂O re\u0301sume\u0301",
+        "Tシャツ 東京API 한글x 🎉",
+        'print("\\nПривет, мир\\tтам")',
+    ],
+)
+def test_words_of_one_alphabet_stay_readable(honest: str) -> None:
+    assert unmistakable(honest) == honest
 
 
 def test_bytes_that_are_no_text_are_shown_as_such() -> None:

@@ -102,6 +102,16 @@ class Words:
             "try again, or give it longer: `settings: {timeout: 20m}` of the model in config.yml",
         )
 
+    def nothing_said(self, seconds: float) -> ModelFailed:
+        """Not `connection`: to try again would only keep the person waiting as long again."""
+        return ModelFailed(
+            "unavailable",
+            f"{self._host} keeps the connection open, and has sent nothing of an answer for"
+            f" {seconds:g}s",
+            "see what the server does, or give it longer: `settings: {content_timeout: 2h}` of the"
+            " model in config.yml",
+        )
+
     def broken_off(self, why: str) -> ModelFailed:
         return ModelFailed(
             "connection",

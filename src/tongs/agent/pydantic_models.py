@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from importlib import import_module
 
-from tongs.agent.bounded import MOST_SAID, bound, failure_within, length
+from tongs.agent.bounded import Listening, bound, failure_within, patience
 from tongs.agent.calls_read import call_made, nameable, whole
 from tongs.agent.model_errors import Words, told
 from tongs.config.environment import without
@@ -151,14 +151,13 @@ class ProviderModel:
             model_request_parameters=asked,
             instrument=False,
         )
-        async with request as response:
+        listening = Listening(patience(self._config.settings), self._words)
+        async with AsyncExitStack() as stack:
+            response = await listening.wait_for(stack.enter_async_context(request))
             on_the_wire = self._answering.pop(asyncio.current_task(), None)
-            said = 0
+            events = aiter(response)
             try:
-                async for event in response:
-                    said += length(event)
-                    if said > MOST_SAID:
-                        raise self._words.too_large()
+                while (event := await listening.next(events)) is not None:
                     for each in _arrived(event):
                         yield each
             finally:

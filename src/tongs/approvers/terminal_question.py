@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tongs.core.annotations import Any
 from tongs.core.approval import ELICITATION, ApprovalRequest, FileChange
 from tongs.core.permissions import Permissions
-from tongs.output import visible
+from tongs.output import unmistakable, visible
 
 # What is longer is cut in its middle, and `v` shows it all.
 _LONGEST_VALUE = 240
@@ -24,10 +24,11 @@ def description(
     """
     named = "rules" if request.also else "rule"
     rule = f", {named}: {', '.join(request.rules)}" if request.rule else ""
-    lines = [f"{request.tool} wants to {_deed(request)} (asked by: {_asker(request)}{rule})"]
+    asked_by = f"(asked by: {_asker(request)}{rule})"
+    lines = [unmistakable(f"{request.tool} wants to {_deed(request)} {asked_by}")]
     if request.reason:
         lines.append(f"reason: {request.reason}")
-    lines += _shown(request.preview.splitlines(), whole=whole)
+    lines += _shown(_preview(request), whole=whole)
     for change in request.changes:
         lines += _shown(_difference(change), whole=whole)
     lines += _arguments(request, whole=whole)
@@ -45,12 +46,15 @@ def description(
 
 def is_cut(request: ApprovalRequest) -> bool:
     """Whether a description leaves something out."""
-    texts = [request.preview.splitlines(), *map(_difference, request.changes)]
+    texts = [_preview(request), *map(_difference, request.changes)]
     long = any(len(lines) > _MOST_LINES or any(map(_is_long, lines)) for lines in texts)
     return (
         long
         or len(request.args) > _MOST_LINES
-        or any(_is_long(name) or _is_long(as_json(value)) for name, value in request.args.items())
+        or any(
+            _is_long(unmistakable(name)) or _is_long(as_json(value))
+            for name, value in request.args.items()
+        )
     )
 
 
@@ -62,14 +66,13 @@ def permissions_line(permissions: Permissions) -> str:
     else:
         reach = ", ".join(network) or "off"
     secrets = ", ".join(secret.name for secret in permissions.secrets)
-    return "   ".join(
-        (
-            f"network: {reach}",
-            f"reads: {', '.join(permissions.read) or 'none'}",
-            f"writes: {', '.join(permissions.write) or 'none'}",
-            f"secrets: {secrets or 'none'}",
-        )
+    parts = (
+        f"network: {reach}",
+        f"reads: {', '.join(permissions.read) or 'none'}",
+        f"writes: {', '.join(permissions.write) or 'none'}",
+        f"secrets: {secrets or 'none'}",
     )
+    return unmistakable("   ".join(parts))
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:
@@ -83,6 +86,10 @@ def as_json(value: Any, *, indent: int | None = None) -> str:
         else json.dumps(character)[1:-1]
         for character in text
     )
+
+
+def _preview(request: ApprovalRequest) -> list[str]:
+    return [unmistakable(line) for line in request.preview.splitlines()]
 
 
 def _asker(request: ApprovalRequest) -> str:
@@ -105,12 +112,13 @@ def _arguments(request: ApprovalRequest, *, whole: bool) -> Iterator[str]:
     declared = request.input_schema.get("properties", {})
     names = sorted(request.args, key=lambda name: name not in declared)
     shown = names if whole else names[:_MOST_LINES]
-    size = max((len(name) for name in shown if not _is_long(name)), default=0)
+    called = {name: unmistakable(name) for name in shown}
+    size = max((len(name) for name in called.values() if not _is_long(name)), default=0)
     for name in shown:
         raw = "   RAW: inserted as code" if name in request.raw_parameters else ""
         text = as_json(request.args[name])
-        called = name if whole else _cut(name)
-        yield f"  {called:<{size}}  {text if whole else _cut(text)}{raw}"
+        label = called[name] if whole else _cut(called[name])
+        yield f"  {label:<{size}}  {text if whole else _cut(text)}{raw}"
     if len(shown) < len(names):
         yield f"  … {len(names) - len(shown)} more arguments …"
 

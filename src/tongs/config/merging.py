@@ -354,8 +354,8 @@ def _model(document: Document, name: str) -> ModelConfig:
         return Reference(written[key], f"{document.source}:{place}") if key in written else None
 
     settings = dict(written.get("settings") or {})
-    if "timeout" in settings:
-        settings["timeout"] = duration(settings["timeout"])
+    for key in {"timeout", "content_timeout"} & settings.keys():
+        settings[key] = duration(settings[key])
     return ModelConfig(
         provider=written["provider"],
         model=written["model"],

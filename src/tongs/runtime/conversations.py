@@ -1,6 +1,8 @@
-"""The conversations that are kept: listed, and read without going on with them."""
+"""The conversations that are kept: listed, read without going on with them, and deleted."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from tongs.core.annotations import TYPE_CHECKING
 from tongs.core.conversation import Conversation
@@ -18,3 +20,11 @@ def listed(runtime: Runtime) -> list[Listed]:
 def read(runtime: Runtime, name: str) -> Conversation:
     """By its id or the beginning of it. Raises ToolError."""
     return ConversationStore(runtime.places.state).read(name)
+
+
+def delete(runtime: Runtime, names: Sequence[str]) -> dict[str, str]:
+    """All of them or none, by their ids or the beginnings of these; ids and titles.
+
+    Raises ToolError, also where another process goes on with one of them.
+    """
+    return ConversationStore(runtime.places.state).remove(names)

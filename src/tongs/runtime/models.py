@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from tongs.config.environment import host_environment
@@ -61,12 +61,22 @@ class Trial:
     failed: ModelFailed | None = None
 
 
-def open_model(runtime: Runtime, named: str = "", base_url: str = "") -> ProviderModel:
+def open_model(
+    runtime: Runtime, named: str, base_url: str, warn: Callable[[str], None]
+) -> ProviderModel:
     """The model of `--model` and `--base-url`, or the default one; nothing is sent yet.
 
-    Raises ToolError: no such model, a key that is not there, an extra that is not installed.
+    `warn` is told what the person should know before anything is. Raises ToolError: no such model,
+    a key that is not there, an extra that is not installed.
     """
-    return _opened(runtime, *chosen(runtime.settings.models, named, base_url))
+    name, model = chosen(runtime.settings.models, named, base_url)
+    opened = _opened(runtime, name, model)
+    if KnownModel(name, model).exposed:
+        warn(
+            f"the key of {name} is sent to {model.base_url} without encryption, as is all that is"
+            " said: anybody on the way can read it"
+        )
+    return opened
 
 
 def known_models(runtime: Runtime, named: Sequence[str] = ()) -> list[KnownModel]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.conversation import (
@@ -80,7 +80,7 @@ class ConversationStore:
         """A new one, which is kept as soon as something is said in it. Raises ToolError."""
         started = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(self._now()))
         name = os.urandom(6).hex()
-        self._hold(name)
+        self._hold(name, "try again")
         return Conversation(name, "", started, project, model)
 
     def journal(self, conversation: Conversation) -> StoredJournal:
@@ -96,7 +96,8 @@ class ConversationStore:
         Calls without an answer get that of `interrupted`, which is kept, too.
         """
         found = self._read(name)[0].id
-        self._hold(found)
+        copy = f"tongs chat --continue {found} --copy"
+        self._hold(found, f"go on with it there, or with a copy: {copy}")
         # Read again: whoever had it until now may have said more.
         return self._whole(*self._read(found), interrupted)
 
@@ -125,7 +126,7 @@ class ConversationStore:
         return copy
 
     def _read(self, name: str) -> tuple[Conversation, dict[int, CallAnswered]]:
-        with self._database.open() as database:
+        with self._looking_for(name) as database:
             row = _row(database, name)
             said = database.execute(
                 "SELECT position, data FROM said WHERE conversation = ? ORDER BY number",
@@ -149,7 +150,7 @@ class ConversationStore:
         if not os.path.exists(self._path):
             return []
         where, values = ("1", ()) if project is None else ("project = ?", (project,))
-        with self._database.open() as database:
+        with self._database.reading() as database:
             rows = database.execute(
                 "SELECT *, (SELECT count(*) FROM said WHERE conversation = id AND position IS NULL)"
                 f" AS messages FROM conversations WHERE {where} ORDER BY changed DESC",
@@ -161,10 +162,21 @@ class ConversationStore:
         with self._database.changing() as database:
             database.execute("UPDATE conversations SET title = ? WHERE id = ?", (title, name))
 
-    def remove(self, name: str) -> bool:
-        with self._database.changing() as database:
-            done = database.execute("DELETE FROM conversations WHERE id = ?", (name,))
-            return done.rowcount == 1
+    def remove(self, names: Sequence[str]) -> dict[str, str]:
+        """All of them or none, by their ids or the beginnings of these; ids and titles.
+
+        Raises ToolError, also where another process goes on with one of them.
+        """
+        with self._looking_for(names[0]) as database:
+            rows = [_row(database, name) for name in names]
+        found = {str(row["id"]): str(row["title"]) for row in rows}
+        for name in found:
+            self._hold(name, "end it there first")
+        with self._database.erasing() as database:
+            database.executemany(
+                "DELETE FROM conversations WHERE id = ?", [(name,) for name in found]
+            )
+        return found
 
     def add(
         self, conversation: Conversation, data: dict[str, Any], position: int | None = None
@@ -205,7 +217,16 @@ class ConversationStore:
         answers = ToolsAnswered(tuple(given[at] for at in sorted(given)))
         return replace(broken, messages=(*messages, answers))
 
-    def _hold(self, name: str) -> None:
+    @contextmanager
+    def _looking_for(self, name: str) -> Iterator[sqlite3.Connection]:
+        """Where nothing was ever kept, it is not there, and no file is made to find that out."""
+        if not os.path.exists(self._path):
+            raise _unknown(name, several=False)
+        with self._database.reading() as database:
+            yield database
+
+    def _hold(self, name: str, otherwise: str) -> None:
+        """`otherwise`: what to do where another process has it."""
         from tongs.store.conversation_holds import hold  # noqa: PLC0415 - not for a listing
 
         try:
@@ -216,7 +237,7 @@ class ConversationStore:
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 f"the conversation {name} is open in another process",
-                hint=f"go on with it there, or with a copy: tongs chat --continue {name} --copy",
+                hint=otherwise,
             )
 
     def _refused(self, error: Exception) -> ToolError:

@@ -455,6 +455,36 @@ def test_silence_ends_after_the_time_given(model_server: Serve) -> None:
 
 
 @everywhere
+@pytest.mark.parametrize("said", [(), ("Once",)])
+def test_signs_of_life_are_no_answer(
+    protocol: str, said: tuple[str, ...], model_server: Serve
+) -> None:
+    server = model_server(protocol, Turn(text=said, hold=True))
+
+    failed = failure(model(server, protocol, settings={"content_timeout": 0.1}))
+
+    assert failed.kind == "unavailable"
+    assert "nothing of an answer for 0.1s" in failed.message
+    assert "settings: {content_timeout: 2h}" in failed.hint
+    # On a slow machine the time is over before anything is asked.
+    assert not server.asked or server.gone.wait(5)
+
+
+def test_an_error_that_never_ends_is_no_answer() -> None:
+    hung_up = threading.Event()
+
+    def drips() -> Iterator[bytes]:
+        while not hung_up.wait(0.005):
+            yield b" "
+
+    with served(b"HTTP/1.1 500 Oh\r\nContent-Length: 60000\r\n\r\n", drips()) as address:
+        failed = failure(model(address, settings={"content_timeout": 0.05}))
+        hung_up.set()
+
+    assert "nothing of an answer for 0.05s" in failed.message
+
+
+@everywhere
 def test_to_close_the_stream_ends_the_request(protocol: str, model_server: Serve) -> None:
     server = model_server(protocol, Turn(text=["Once"], hold=True))
     asked = model(server, protocol)
@@ -673,7 +703,7 @@ ENDLESS = {
 @pytest.mark.parametrize("what", ENDLESS)
 def test_an_answer_without_an_end_is_given_up(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tongs.agent.bounded.MOST_SENT", 4 * 1024 * 1024)
-    monkeypatch.setattr("tongs.agent.pydantic_models.MOST_SAID", 1024 * 1024)
+    monkeypatch.setattr("tongs.agent.bounded.MOST_SAID", 1024 * 1024)
     with served(STREAMED, ENDLESS[what]) as address:
         failed = failure(model(address))
     assert (failed.kind, "sends more than" in failed.message) == ("bad-request", True)

@@ -105,3 +105,25 @@ def test_arguments_that_nobody_declared_push_away_none_that_somebody_did(more: i
     assert is_cut(asked) is bool(more)
     everything = description(asked, whole=True)
     assert all(name in everything for name in asked.args)
+
+
+def test_letters_that_may_pass_for_others_are_marked_where_they_decide() -> None:
+    # The letters that are escapes here are Cyrillic.
+    asked = replace(
+        request(FileChange("d\u043ecs/x", None, "\u0441at")),
+        preview="\u0441at /etc/hosts\n" + "\u0441at " * 50,
+        args={"p\u0430th": "\u0441at, привет", "name": "кот"},
+        permissions=Permissions(network=("ex\u0430mple.org",)),
+    )
+
+    first, *rest = description(asked, whole=True).splitlines()
+
+    assert first.startswith("write_file wants to create d\\u043ecs/x (")
+    assert rest[0] == "  | \\u0441at /etc/hosts"
+    # Values are shown as they are: what becomes of them stands above.
+    assert '  p\\u0430th  "\u0441at, привет"' in rest
+    assert '  name       "кот"' in rest
+    assert "network: ex\\u0430mple.org " in rest[-1]
+    # What is too long only when it is written out is said to be cut, too.
+    assert len(asked.preview.splitlines()[1]) < 240
+    assert is_cut(asked)

@@ -24,6 +24,8 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtime
         "  local: {provider: ollama, model: small}\n"
         "  kept: {provider: anthropic, model: m, key: file:~/key}\n"
         "  behind: {provider: openai, model: m, key: env:MY_KEY, proxy: env:MY_PROXY}\n"
+        "  open: {provider: openai, model: m, key: env:MY_KEY, base_url: http://x.example/v1}\n"
+        "  safe: {provider: openai, model: m, key: env:MY_KEY, base_url: http://127.0.0.1:9/v1}\n"
     )
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("TONGS_HOME", str(user))
@@ -34,17 +36,21 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtime
     opened.close()
 
 
+def never(warning: str) -> None:
+    raise AssertionError(warning)
+
+
 def error_of(runtime: Runtime, name: str) -> ToolError:
     with pytest.raises(ToolError) as raised:
-        open_model(runtime, name)
+        open_model(runtime, name, "", never)
     return raised.value
 
 
 def test_the_default_model_has_the_form_of_its_provider(runtime: Runtime) -> None:
-    model = open_model(runtime)
+    model = open_model(runtime, "", "", never)
 
     assert (model.name, model.form) == ("local", "openai")
-    assert open_model(runtime, "google:m", "http://127.0.0.1:9").form == "gemini"
+    assert open_model(runtime, "google:m", "http://127.0.0.1:9", never).form == "gemini"
 
 
 def test_a_key_that_is_not_there_names_its_place(runtime: Runtime) -> None:
@@ -64,7 +70,7 @@ def test_a_key_that_others_may_read_is_not_used(runtime: Runtime, tmp_path: Path
     key.chmod(0o600)
 
     assert error.hint == f"chmod 600 {key}"
-    assert open_model(runtime, "kept").form == "anthropic"
+    assert open_model(runtime, "kept", "", never).form == "anthropic"
 
 
 def test_a_proxy_that_is_not_there_is_not_passed_by(
@@ -97,6 +103,8 @@ def test_a_listing_says_which_keys_are_missing(runtime: Runtime) -> None:
         ("local", True, ""),
         ("kept", False, "is not there"),
         ("behind", False, "is not there"),
+        ("open", False, "is not there"),
+        ("safe", False, "is not there"),
     ]
 
 
@@ -120,3 +128,17 @@ def test_usual_variables_are_found() -> None:
 def test_a_key_that_crosses_a_network_in_the_open_is_said(address: str, exposed: bool) -> None:
     key = Reference("env:MY_KEY", "config.yml:1")
     assert KnownModel("mine", ModelConfig("openai", "m", address, key)).exposed is exposed
+
+
+def test_who_opens_a_model_is_told_so(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-test-4f8d1c0ab97e")
+    warnings: list[str] = []
+
+    # The key is for the address that it stands beside, and no other gets it.
+    for name, address in (("safe", ""), ("open", "http://y.example/v1"), ("open", "")):
+        assert warnings == []
+        open_model(runtime, name, address, warnings.append)
+
+    [warning] = warnings
+    assert "the key of open is sent to http://x.example/v1 without encryption" in warning
+    assert "sk-test" not in warning

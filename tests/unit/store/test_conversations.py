@@ -128,9 +128,33 @@ def test_one_can_be_renamed_and_removed(store: ConversationStore) -> None:
     conversation = begun(store, "x")
     store.rename(conversation.id, "better")
     assert store.load(conversation.id, never).title == "better"
-    assert store.remove(conversation.id)
-    assert not store.remove(conversation.id)
+    assert store.remove([conversation.id[:6], conversation.id]) == {conversation.id: "better"}
     assert store.listed() == []
+    with pytest.raises(ToolError, match="there is no conversation"):
+        store.remove([conversation.id])
+
+
+def test_where_one_cannot_be_removed_none_is(store: ConversationStore) -> None:
+    kept = begun(store, "x")
+    with pytest.raises(ToolError, match="there is no conversation"):
+        store.remove([kept.id, "zzz"])
+    assert [each.id for each in store.listed()] == [kept.id]
+
+
+def test_nothing_of_what_was_removed_stands_in_the_files(
+    store: ConversationStore, tmp_path: Path
+) -> None:
+    def files() -> bytes:
+        return b"".join(file.read_bytes() for file in (tmp_path / "state").iterdir())
+
+    conversation, other = begun(store, "secret plans " * 1000), begun(store, "other plans")
+    # As long as somebody has the file open, its log has all that was said.
+    with store.going_on():
+        assert b"secret plans" in files()
+        store.remove([conversation.id])
+        assert b"secret plans" not in files()
+    assert b"other plans" in files()
+    assert [each.id for each in store.listed()] == [other.id]
 
 
 def test_nobody_else_can_read_it(store: ConversationStore, tmp_path: Path) -> None:

@@ -60,6 +60,25 @@ def test_a_second_step_in_the_process_gives_up_no_lock_of_the_first(database: Da
     assert rows(database) == ["first"]
 
 
+@pytest.mark.parametrize("name", ["x.db", "50% of #1?.db"])
+def test_what_cannot_be_written_is_read(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    database = Database(str(tmp_path / name), database.tables, refused)
+    added(database, "kept")
+    monkeypatch.setattr("os.access", lambda *_: False)
+
+    with database.reading() as opened:
+        assert [row["a"] for row in opened.execute("SELECT a FROM t")] == ["kept"]
+        assert not Path(f"{database.path}-wal").exists()
+    with database.many_steps():
+        added(database, "in the log")
+        with database.reading() as opened:
+            assert len(opened.execute("SELECT a FROM t").fetchall()) == 2
+    with pytest.raises(ToolError, match="readonly"), database.reading() as opened:
+        opened.execute("DELETE FROM t")
+
+
 def test_a_file_that_is_no_database_is_said(database: Database) -> None:
     Path(database.path).write_bytes(b"no database" * 100)
 

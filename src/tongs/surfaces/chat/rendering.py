@@ -25,7 +25,7 @@ from tongs.agent.events import (
 )
 from tongs.core.annotations import Any, TypeAlias
 from tongs.core.conversation import Conversation, Message, ModelSaid, ToolsAnswered, UserSaid
-from tongs.output import visible
+from tongs.output import unmistakable, visible
 from tongs.surfaces.chat.tool_output import ToolOutput, short
 from tongs.surfaces.cli.apart import Apart, apart
 
@@ -97,7 +97,7 @@ class Rendering:
                 return self.line_end()
             case CallStarted(made, _, tool, arguments):
                 self._calls[made] = ToolOutput(tool, self._most_lines)
-                return self._label("call", f"{tool} {arguments_line(arguments)}".rstrip(), "cyan")
+                return self._label("call", call_line(tool, arguments), "cyan")
             case CallOutput(made, stream, data):
                 return self._output(made, stream, data)
             case QuestionAnswered():
@@ -177,7 +177,7 @@ class Rendering:
     def _answered(self, event: QuestionAnswered) -> str:
         if not event.approved or event.arguments is None:
             return ""
-        ran = f"{event.tool} {arguments_line(event.arguments)}"
+        ran = call_line(event.tool, event.arguments)
         return self._label("edited", f"{ran} (the model is told)", "cyan")
 
     def _call_ended(self, event: CallEnded) -> str:
@@ -239,8 +239,7 @@ def _recalled(message: Message, paint: Paint) -> Iterator[str]:
             if message.text:
                 yield visible(apart(message.text))
             for call in message.calls:
-                arguments = arguments_line(call.arguments or {})
-                yield label("call", f"{call.name} {arguments}", "cyan", paint)
+                yield label("call", call_line(call.name, call.arguments or {}), "cyan", paint)
         case ToolsAnswered(answers):
             for answer in answers:
                 first = answer.text.strip().partition("\n")[0]
@@ -253,10 +252,15 @@ def label(word: str, text: str, color: str, paint: Paint) -> str:
     return f"{paint(f'{word}:', color)} {visible(' '.join(text.splitlines()))}"
 
 
+def call_line(tool: str, arguments: Mapping[str, Any]) -> str:
+    """`weather location="London" days=3`."""
+    return f"{unmistakable(tool)} {arguments_line(arguments)}".rstrip()
+
+
 def arguments_line(arguments: Mapping[str, Any]) -> str:
     """`location="London" days=3`, cut where it is long."""
     shown = (f"{name}={_as_json(value)}" for name, value in arguments.items())
-    return short(" ".join(shown))
+    return short(" ".join(shown), safe=unmistakable)
 
 
 def _as_json(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tongs.output import decoded, visible
 
@@ -58,9 +58,9 @@ class ToolOutput:
             self.behind += 1
 
 
-def short(text: str, *, keep_blanks: bool = False) -> str:
+def short(text: str, *, keep_blanks: bool = False, safe: Callable[[str], str] = visible) -> str:
     """On one line, safe to look at, and not too long."""
     # A tab is as wide as the terminal likes.
     line = text.replace("\t", "    ").rstrip() if keep_blanks else " ".join(text.split())
-    line = visible(line[: 2 * _LONGEST_LINE])
+    line = safe(line[: 2 * _LONGEST_LINE])
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"

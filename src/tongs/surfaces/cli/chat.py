@@ -26,13 +26,15 @@ def options(parser: Parser) -> None:
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--export", metavar="ID")
     parser.add_argument("--format", choices=_FORMATS)
+    parser.add_argument("--delete", nargs="+", metavar="ID")
     parser.add_argument("--json", action="store_true")
 
 
 def run(invocation: Invocation) -> int:
     options = invocation.options
-    if sum((options.list, options.export is not None, options.resume is not None)) > 1:
-        raise UsageError("chat: --list, --export and --continue exclude each other")
+    named = (options.export, options.delete, options.resume)
+    if options.list + sum(each is not None for each in named) > 1:
+        raise UsageError("chat: --list, --export, --delete and --continue exclude each other")
     if options.copy and options.resume is None:
         raise UsageError("chat: --copy belongs to --continue", "tongs chat --continue ID --copy")
     if options.format and options.export is None:
@@ -43,6 +45,8 @@ def run(invocation: Invocation) -> int:
         return _list(invocation)
     if options.export is not None:
         return _export(invocation)
+    if options.delete is not None:
+        return _delete(invocation)
     wishes = wishes_of(invocation, options.resume)
     terminal = invocation.terminal()
     if terminal is None or not invocation.console.out_is_terminal:
@@ -63,16 +67,19 @@ def _chat(invocation: Invocation, terminal: Terminal, wishes: Wishes) -> int:
     options = invocation.options
     invocation.single_thread = False
     runtime = invocation.runtime
+    screen = Screen(invocation.console, thinking=options.verbose > 0)
+
+    def warn(text: str) -> None:
+        screen.say("warning", text, "yellow")
 
     def model(name: str | None) -> ChatModel:
         from tongs.runtime.models import open_model
 
         # The address is that of the model on the command line, and of no other.
         address = options.base_url if name is None else ""
-        return open_model(runtime, name or options.model or "", address or "")
+        return open_model(runtime, name or options.model or "", address or "", warn)
 
     async def talk() -> str:
-        screen = Screen(invocation.console, thinking=options.verbose > 0)
         try:
             session = Session(runtime, screen, terminal, wishes, model)
             try:
@@ -125,4 +132,13 @@ def _export(invocation: Invocation) -> int:
     conversation = read(invocation.runtime, invocation.options.export)
     form = invocation.options.format or _FORMATS[0]
     invocation.console.data(exported(conversation, form))
+    return failure.OK
+
+
+def _delete(invocation: Invocation) -> int:
+    from tongs.runtime.conversations import delete
+    from tongs.surfaces.cli.table import one_line
+
+    for name, title in delete(invocation.runtime, invocation.options.delete).items():
+        invocation.console.say(f"deleted {name}: {one_line(title)}")
     return failure.OK

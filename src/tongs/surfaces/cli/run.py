@@ -62,7 +62,8 @@ def run(invocation: Invocation) -> int:
         raise UsageError("run: --copy belongs to --continue and --conversation")
     wishes = wishes_of(invocation, "" if options.go_on else options.conversation)
     text = _prompt(options.prompt)
-    model = open_model(invocation.runtime, options.model or "", options.base_url or "")
+    named, address = options.model or "", options.base_url or ""
+    model = open_model(invocation.runtime, named, address, invocation.console.warn)
     return answer(invocation, model, wishes, text)
 
 

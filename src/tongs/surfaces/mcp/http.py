@@ -167,9 +167,12 @@ async def _answer(
 ) -> None:
     import uvicorn
 
+    from tongs.surfaces.mcp.receiving import TimelyProtocol
+
     manager, guard = application(server, options)
     config = uvicorn.Config(
         guard,
+        http=TimelyProtocol,
         lifespan="off",
         ws="none",
         log_config=None,

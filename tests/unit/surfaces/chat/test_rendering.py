@@ -211,7 +211,7 @@ def test_what_goes_on_shows_its_end_and_that_it_broke_off() -> None:
     )
     assert of() == ""
     assert of(UserSaid("a"), ModelSaid("b"), UserSaid("how many?"), called, answers) == (
-        "… 2 earlier messages\n> how many?\nWait.\ncall: count x=1\ncall: b \n"
+        "… 2 earlier messages\n> how many?\nWait.\ncall: count x=1\ncall: b\n"
         "done: count: 3\nfailed: b: no\n"
         "interrupted: the last answer did not come to its end; say `go on`, or anything else\n"
     )
@@ -225,6 +225,11 @@ def test_a_label_stays_on_its_line() -> None:
     assert plain("x", "red") == "x"
     assert short("a\n b\tc") == "a b c"
     assert len(arguments_line({"x": "y" * 5000})) == 200
+
+
+def test_letters_that_may_pass_for_others_are_marked_in_a_call() -> None:
+    call = CallStarted("1", "c", "sh\u0435ll", {"command": "\u0441at кот"})
+    assert Rendering().show(call) == 'call: sh\\u0435ll command="\\u0441at кот"\n'
 
 
 def test_no_line_of_a_model_passes_for_one_of_ours() -> None:
