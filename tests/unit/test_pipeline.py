@@ -21,6 +21,7 @@ from tongs.core.execution import Event, OutputArrived
 from tongs.core.parts import Door
 from tongs.core.record import replace
 from tongs.pipeline import run
+from tongs.pipeline.question import asker
 from tongs.sandbox.waiting import BlockingWaiter, LoopWaiter
 
 if TYPE_CHECKING:
@@ -77,6 +78,14 @@ def test_nobody_reachable_is_a_denial_with_a_way_out(project: Project) -> None:
     assert result.error.code is ErrorCode.APPROVAL_DENIED
     assert "--auto-approve t" in result.error.hint
     assert not (project.root / "made").exists()
+
+
+def test_a_question_in_the_midst_of_a_call_that_reaches_nobody_has_no_answer() -> None:
+    nothing: Any = None
+
+    ask = asker(nothing, nothing, nothing, Door(waiter=BlockingWaiter()))
+
+    assert drive(ask(nothing)) is None
 
 
 def test_approved_call_runs_and_the_request_shows_what_will_run(project: Project) -> None:

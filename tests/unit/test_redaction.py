@@ -6,13 +6,28 @@ import base64
 
 import pytest
 
+from tongs.core import redacting
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import STDERR, STDOUT, Event, OutputArrived, StepEnded, StepStarted
 from tongs.core.result import Attachment, ToolResult
-from tongs.redaction import REDACTED, Redactor
+from tongs.redaction import REDACTED, Redactor, Stream, Watching
 
 SECRET = "hunter22"
 KEY = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "made"),
+    [
+        (redacting.Redacting, Redactor),
+        (redacting.Watching, Watching),
+        (redacting.RedactingStream, Stream),
+    ],
+)
+def test_it_does_all_that_is_asked_of_whoever_redacts(asked: type, made: type) -> None:
+    names = {name for name in vars(asked) if not name.startswith("_") or name == "__call__"}
+
+    assert names <= set(dir(made))
 
 
 def test_secret_is_redacted_wherever_it_stands_in_data() -> None:

@@ -15,7 +15,7 @@ from tongs.core.permissions import Limits, Permissions, covered
 from tongs.core.record import dataclass, field
 
 if TYPE_CHECKING:
-    from tongs.core.approval import ApprovalRequest, ApprovalResponse, Approver
+    from tongs.core.approval import Approver
     from tongs.core.call import ToolCall
     from tongs.core.errors import ToolError
     from tongs.core.files import Files, KeptOutput
@@ -378,16 +378,6 @@ class Kept:
 Invoke: TypeAlias = Callable[[str, Mapping[str, Any], bytes], Awaitable["ToolResult"]]
 
 
-async def _nobody(request: ApprovalRequest) -> ApprovalResponse | None:
-    return None
-
-
-def _no_servers() -> Servers:
-    from tongs.core.servers import NoServers  # noqa: PLC0415 - contexts made by hand only
-
-    return NoServers()
-
-
 @dataclass(frozen=True)  # without slots it is made in half the time, for every call
 class Context:
     """One call in progress, as its executor sees it."""
@@ -403,6 +393,9 @@ class Context:
     invoke: Invoke
     # For work that waits for something other than a process.
     waiter: Waiter
+    servers: Servers
+    # Asks the person something in the midst of the call; None where nobody answers.
+    ask: Approver
     permissions: Permissions = field(default_factory=Permissions)
     # Hosts that may have a private address, for executors that connect themselves.
     private_hosts: tuple[str, ...] = ()
@@ -420,9 +413,6 @@ class Context:
     whole_outputs: Mapping[str, str] = field(default_factory=dict)
     # What this session has running in the background.
     jobs: Jobs = field(default_factory=NoJobs)
-    servers: Servers = field(default_factory=_no_servers)
-    # Asks the person something in the midst of the call; None where nobody answers.
-    ask: Approver = _nobody
 
 
 class Executor(Protocol):

@@ -89,7 +89,7 @@ call("sched_setattr", W.victim, attributes, 0)
 """,
     ),
     Attack(
-        "the niceness of another process", TOPIC, "os.setpriority(os.PRIO_PROCESS, W.victim, 15)"
+        "the niceness of another process", TOPIC, "os.setpriority(os.PRIO_PROCESS, W.victim, 19)"
     ),
     Attack(
         "the niceness of another group of processes",

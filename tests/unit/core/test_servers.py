@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from tongs.core.servers import definition_digest, definition_of
+from tongs.core.driving import drive
+from tongs.core.errors import ToolError
+from tongs.core.servers import (
+    NoServers,
+    ServerRequest,
+    ServerSpec,
+    ServerTool,
+    definition_digest,
+    definition_of,
+)
 
 TOLD: dict[str, Any] = {
     "name": "greet",
@@ -42,3 +51,15 @@ def test_what_nobody_decides_by_changes_nothing() -> None:
 )
 def test_what_somebody_decides_by_changes_the_digest(change: dict[str, Any]) -> None:
     assert definition_digest({**TOLD, **change}) != definition_digest(TOLD)
+
+
+def test_where_no_server_can_be_reached_each_is_named() -> None:
+    servers, spec = NoServers(), ServerSpec("git", ("x",))
+    nobody: Any = None
+
+    with pytest.raises(ToolError, match="git: MCP servers cannot be reached here"):
+        drive(servers.listed(spec, nobody))
+    with pytest.raises(ToolError, match="git: MCP servers cannot be reached here"):
+        drive(servers.call(ServerRequest(ServerTool(spec, "t", {}, ""), {}), nobody, nobody))
+    assert servers.state("git").name == "git"
+    servers.close()

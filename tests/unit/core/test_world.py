@@ -26,5 +26,7 @@ def test_call_without_processes_can_start_none() -> None:
         drive(session.run(Command(("sh",), {}, "/"), lambda event: None))
     with pytest.raises(RuntimeError, match="sh: this call starts no process"):
         drive(session.serve(Service("k", ("sh",), b"", {}, "/", b"", b""), lambda event: None))
+    with pytest.raises(RuntimeError, match="sh: this call starts no process"):
+        drive(session.start(Command(("sh",), {}, "/")))
     session.close()
     assert (session.enforced, session.not_enforced) == (["fs.read"], ["limits"])
