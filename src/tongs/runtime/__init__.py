@@ -108,7 +108,7 @@ class Runtime:
         places = find_places(working_directory(path), host)
         own_state(places.state)
         log = Log(places.state, log_level)
-        trust = TrustStore(places.state)
+        trust = TrustStore(places.state, places.project)
         files = SettingsFiles(places, trust, profile)
         settings = files.load()
         cache, shapes = _readers(places, files, default_shell(settings, host), use_cache=use_cache)

@@ -42,7 +42,8 @@ class Configuring:
     @staticmethod
     def here(profile: str | None = None) -> Configuring:
         places = find_places(working_directory(), host_environment())
-        return Configuring(places, SettingsFiles(places, TrustStore(places.state), profile))
+        trust = TrustStore(places.state, places.project)
+        return Configuring(places, SettingsFiles(places, trust, profile))
 
     def file(self, scope: Scope) -> str:
         """The config.yml of a scope, whether it exists or not."""
