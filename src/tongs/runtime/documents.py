@@ -30,6 +30,15 @@ def definition_bytes(path: str, largest: int) -> bytes:
     return data
 
 
+def program_bytes(path: str, largest: int) -> bytes:
+    """As `definition_bytes`, of what is run; ToolError if it is larger, since all of it counts."""
+    data = definition_bytes(path, largest)
+    if len(data) > largest:
+        reason = f"it has more than {largest >> 20} MiB"
+        raise ToolError(ErrorCode.INVALID_DEFINITION, f"{path} cannot be used: {reason}")
+    return data
+
+
 class Documents:
     def __init__(self, cache: DefinitionCache) -> None:
         self._cache = cache
