@@ -17,7 +17,14 @@ from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Origin, Tool, Trust
 from tongs.registry import Entry, marked
-from tongs.runtime.rows import entries_of, parts_beside, row_beside, row_of, row_of_file
+from tongs.runtime.rows import (
+    entries_of,
+    parts_beside,
+    row_beside,
+    row_broken,
+    row_of,
+    row_of_file,
+)
 from tongs.runtime.shape_readers import Shapes
 from tongs.runtime.shapes import (
     ENDINGS,
@@ -218,7 +225,7 @@ class ToolFolders:
                 return row_of_file(name, shape.all(path, origin))
             tool = self.load(path, origin)
         except DefinitionInvalid as invalid:
-            row = {"name": name, "problems": [str(problem) for problem in invalid.problems]}
+            row = row_broken(name, invalid.problems)
             if origin.format == PYTHON:
                 # What it imports may be there next time.
                 row |= {"unknown": True, "digest": digest_of(self.read(path))}
