@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from tongs.config.ownership import why_not_own
 from tongs.core.annotations import Any
 from tongs.core.errors import Problem
 from tongs.core.tool import Level, Origin, Tool, Trust
@@ -46,6 +47,15 @@ def row_broken(name: str, problems: Sequence[Problem]) -> dict[str, Any]:
     """One that cannot be used, and whether that may change without a change of its own files."""
     row: dict[str, Any] = {"name": name, "problems": [str(problem) for problem in problems]}
     return {**row, "again": True} if any(p.rule in _ELSEWHERE for p in problems) else row
+
+
+def why_not_own_whole(tool: Tool) -> str | None:
+    """Why a manifest cannot be trusted for its place: somebody else may write what it runs."""
+    from tongs.runtime.bundle import parts  # noqa: PLC0415 - manifests only
+
+    found = [part.path for part in parts(tool.parts[0], tool.parts[1:])]
+    reasons = map(why_not_own, dict.fromkeys((*found, *map(os.path.dirname, found))))
+    return next(filter(None, reasons), None)
 
 
 def row_beside(tool: Tool) -> dict[str, list[str]]:

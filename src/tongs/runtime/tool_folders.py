@@ -24,6 +24,7 @@ from tongs.runtime.rows import (
     row_broken,
     row_of,
     row_of_file,
+    why_not_own_whole,
 )
 from tongs.runtime.shape_readers import Shapes
 from tongs.runtime.shapes import (
@@ -239,6 +240,8 @@ class ToolFolders:
             row["also"] = also
         if origin.format == MANIFEST:
             row |= row_beside(tool)
+            if origin.scope is not Scope.LOCAL and (reason := why_not_own_whole(tool)):
+                row["problems"] = [reason]
         return row
 
     def _entries_of(

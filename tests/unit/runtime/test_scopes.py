@@ -70,6 +70,26 @@ def test_user_tool_that_others_may_write_is_broken(
     assert project.run("t").error is not None
 
 
+@pytest.mark.parametrize("open_to_all", ["t", "t/inner", "t/inner/run.sh", "beside.sh"])
+def test_user_manifest_whose_files_others_may_write_is_broken(
+    project: Project, folders: dict[Scope, Path], open_to_all: str
+) -> None:
+    user = folders[Scope.USER]
+    entrypoint = "../beside.sh" if open_to_all == "beside.sh" else "inner/run.sh"
+    for script in ("t/inner/run.sh", "beside.sh"):
+        put((user / script).parent, Path(script).name, "#!/bin/sh\necho ran\n").chmod(0o755)
+    run = f"exec: {{command: {{entrypoint: {entrypoint}}}}}\n"
+    put(user / "t", "tool.yml", f"name: t\ndescription: runs\nkind: command\n{run}")
+    assert project.run("t").output == "ran\n"
+
+    (user / open_to_all).chmod(0o777)
+
+    (entry,) = [entry for entry in project.runtime().entries() if entry.name == "t"]
+    assert entry.broken
+    assert f"{user / open_to_all} can be written by everybody" in entry.problems[0]
+    assert project.run("t").error is not None
+
+
 def test_foreign_tools_are_read_where_they_lie(project: Project) -> None:
     put(project.root / ".cycod" / "tools", "old.yaml", "bash: echo old\n")
     put(project.home.parent / ".cycod" / "tools", "mine.yaml", "bash: echo mine\n")
