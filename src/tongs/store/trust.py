@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from tongs.core.annotations import Any
 from tongs.core.moments import utc
+from tongs.core.permissions import covered
 from tongs.core.record import dataclass
 from tongs.core.tool import Trust
 from tongs.store.files import locked, private_folder, read_whole, real_path, write_whole
@@ -79,10 +80,10 @@ class TrustStore:
         has read it for another project, in which the same text means something else.
         """
         real = real_path(path)
-        if real == path or self._project is None or _is_in(real, self._project):
+        if real == path or self._project is None or covered(real, (self._project,)):
             return (real,)
         here = os.path.abspath(path)
-        return (here, real) if _is_in(here, self._project) else (real,)
+        return (here, real) if covered(here, (self._project,)) else (real,)
 
     def _judged(self, places: tuple[str, ...], digest: str, entries: dict[str, Any]) -> Trust:
         entry = entries.get(places[0])
@@ -97,7 +98,7 @@ class TrustStore:
         return Trust.ACCEPTED if entry["digest"] == digest else Trust.CHANGED
 
     def _is_worked_on(self, place: str) -> bool:
-        return any(_is_in(place, top) and until > utc() for top, until in self._working)
+        return any(covered(place, (top,)) and until > utc() for top, until in self._working)
 
     def develop(self, path: str, seconds: float) -> str:
         """Trust what lies at or below a path for a while, whatever becomes of it; until when."""
@@ -206,10 +207,6 @@ def _is_behind_a_link(folder: str, below: str) -> bool:
     parts = below.split("/")
     above = (os.path.join(folder, *parts[:n]) for n in range(1, len(parts)))
     return any(map(os.path.islink, above))
-
-
-def _is_in(path: str, top: str) -> bool:
-    return path == top or path.startswith(top.rstrip("/") + "/")
 
 
 def _is_over(entry: dict[str, Any]) -> bool:
