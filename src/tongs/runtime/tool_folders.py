@@ -18,6 +18,7 @@ from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Origin, Tool, Trust
 from tongs.registry import Entry, marked
+from tongs.runtime.documents import discreet
 from tongs.runtime.rows import (
     entries_of,
     parts_beside,
@@ -132,7 +133,10 @@ class ToolFolders:
     def load(self, path: str, origin: Origin, data: bytes | None = None) -> Tool:
         """The tool of a file, or of these bytes in its place; raises DefinitionInvalid."""
         known = self._tools.get((path, origin.member))
-        tool = self._shapes[origin.format].load(path, origin, data, known)
+        try:
+            tool = self._shapes[origin.format].load(path, origin, data, known)
+        except DefinitionInvalid as invalid:
+            raise discreet(invalid, path, origin.project) from None
         self._tools[path, origin.member] = tool
         return tool
 

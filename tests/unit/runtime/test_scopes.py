@@ -90,6 +90,42 @@ def test_user_manifest_whose_files_others_may_write_is_broken(
     assert project.run("t").error is not None
 
 
+@pytest.mark.parametrize("place", ["leak.yaml", "leak/tool.yml"])
+def test_link_of_a_stranger_tells_nothing_of_what_it_leads_to(project: Project, place: str) -> None:
+    private = put(project.root.parent, "netrc", "machine example.org password hunter2\n")
+    link = project.tools / place
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(private)
+
+    (entry,) = project.runtime().entries()
+    error = project.runtime().call_sync("leak").error
+
+    assert entry.problems == (
+        f"{link}: it is a link out of the project, to something that cannot be used",
+    )
+    assert error is not None
+    assert "hunter2" not in f"{error} {error.details}"
+    # Of a file of its own it does say what is wrong.
+    link.unlink()
+    link.write_bytes(private.read_bytes())
+    assert "hunter2" in str(project.runtime().call_sync("leak").error)
+
+
+def test_link_in_place_of_settings_tells_nothing_either(project: Project) -> None:
+    private = put(project.root.parent, "netrc", "machine example.org password hunter2\n")
+    server = project.root / ".tongs" / "mcp" / "s.yml"
+    server.parent.mkdir()
+    server.symlink_to(private)
+    project.write("asks", "mcp: s\ntool: anything\n", trusted=False)
+
+    error = project.runtime().call_sync("asks").error
+    assert error is not None
+    assert "hunter2" not in f"{error} {error.details}"
+    server.unlink()
+    server.write_bytes(private.read_bytes())
+    assert "hunter2" in str(project.runtime().call_sync("asks").error)
+
+
 def test_broken_file_takes_no_name_from_a_builtin_unless_somebody_vouches_for_it(
     project: Project, folders: dict[Scope, Path]
 ) -> None:
