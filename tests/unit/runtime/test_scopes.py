@@ -126,6 +126,20 @@ def test_link_in_place_of_settings_tells_nothing_either(project: Project) -> Non
     assert "hunter2" in str(project.runtime().call_sync("asks").error)
 
 
+def test_no_program_of_a_project_takes_the_place_of_one_on_the_path(
+    project: Project, folders: dict[Scope, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(folders[Scope.USER], "mine.yaml", "bash: echo mine\n")
+    put(project.root / "bin", "bash", "#!/bin/sh\necho theirs\n").chmod(0o755)
+    path = os.environ["PATH"]
+
+    monkeypatch.setenv("PATH", f"bin::{path}")
+    assert project.run("mine").output == "mine\n"
+    # It would be found there.
+    monkeypatch.setenv("PATH", f"{project.root}/bin:{path}")
+    assert project.run("mine").output == "theirs\n"
+
+
 def test_broken_file_takes_no_name_from_a_builtin_unless_somebody_vouches_for_it(
     project: Project, folders: dict[Scope, Path]
 ) -> None:
