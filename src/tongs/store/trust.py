@@ -87,7 +87,7 @@ class TrustStore:
 
     def _judged(self, places: tuple[str, ...], digest: str, entries: dict[str, Any]) -> Trust:
         entry = entries.get(places[0])
-        if any(_CREATED + place in entries for place in places):
+        if self._any_created and any(_CREATED + place in entries for place in places):
             # Before anything else: whoever works in a folder has not read what an agent puts there.
             seen = entry is not None and entry["digest"] == digest
             return Trust.ACCEPTED if seen else Trust.REVIEW
