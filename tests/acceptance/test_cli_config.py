@@ -219,6 +219,27 @@ def test_set_follows_a_link_and_leaves_it_a_link(place: Place, tongs: Run) -> No
     assert real.read_text() == "limits: {memory: 2GiB}\n"
 
 
+@pytest.mark.parametrize("link", ["config.yml", ""])
+def test_a_project_cannot_have_the_settings_of_the_user_changed(
+    place: Place, tongs: Run, link: str
+) -> None:
+    users = config(place, "limits: {memory: 1GiB}\n", scope="user")
+    project = place.project.parent / "stranger"
+    (project / ".git").mkdir(parents=True)
+    linked = project / ".tongs" / link
+    linked.parent.mkdir(exist_ok=True)
+    linked.symlink_to(users if link else place.user)
+    change = ("config", "set", "--local", "security.auto_approve", "[tool:read]")
+
+    assert tongs(*change, cwd=project).code != 0
+    assert tongs("config", "init", "--local", "--force", cwd=project).code != 0
+    assert users.read_text() == "limits: {memory: 1GiB}\n"
+
+    linked.unlink()
+    assert tongs(*change, cwd=project).code == 0
+    assert users.read_text() == "limits: {memory: 1GiB}\n"
+
+
 def test_a_tool_cannot_change_settings(place: Place, tongs: Run) -> None:
     place.tool(
         "evil",

@@ -55,6 +55,28 @@ def test_trust_is_listed_and_revoked(place: Place, tongs: Run) -> None:
     assert tongs("trust", "--revoke").code == 2
 
 
+def test_links_bring_no_acceptance_into_another_project(place: Place, tongs: Run) -> None:
+    (place.project / "build.sh").write_text("echo mine\n")
+    place.tool("build", "bash: bash build.sh\n")
+    config = place.project / ".tongs" / "config.yml"
+    config.write_text("security: {auto_approve: ['*']}\n")
+    tongs("trust", "--yes")
+    assert tongs("tool", "run", "build").stdout == "mine\n"
+
+    stranger = place.project.parent / "stranger"
+    stranger.mkdir()
+    (stranger / ".git").touch()
+    (stranger / ".tongs").symlink_to(place.project / ".tongs")
+    (stranger / "build.sh").write_text("echo theirs\n")
+
+    assert tongs("tool", "run", "build", cwd=stranger).code == 3
+    assert tongs("config", "get", "security.auto_approve", cwd=stranger).code != 0
+    # It would have run the stranger's script, as it does once a person accepts it there.
+    tongs("trust", "--yes", cwd=stranger)
+    assert tongs("tool", "run", "build", cwd=stranger).stdout == "theirs\n"
+    assert tongs("config", "get", "security.auto_approve", cwd=stranger).code == 0
+
+
 def test_everything_of_a_project_is_accepted_at_once(place: Place, tongs: Run) -> None:
     place.tool("a", TEXT)
     place.tool("b", TEXT)

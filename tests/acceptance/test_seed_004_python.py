@@ -320,6 +320,19 @@ def test_module_in_a_package_is_imported_with_what_lies_around_it(
     assert tool.error()["code"] == "UNTRUSTED"
 
 
+def test_module_takes_no_place_of_a_folder_around_the_tool(place: Place, tool: Tool) -> None:
+    tool.define(
+        "import sys\nrun = lambda: 'planted' in sys.modules\n", permissions="{fs: {read: [.]}}"
+    )
+    planted = "import sys\nsys.modules['planted'] = sys\n"
+    (place.project / "lib.py").write_text(f"{planted}__path__ = [{str(place.project / 'lib')!r}]\n")
+
+    assert tool.result()["value"] is False
+    # The same text as a package would be run, and is noticed therefore.
+    (place.project / "lib.py").rename(place.project / "lib/__init__.py")
+    assert tool.error()["code"] == "UNTRUSTED"
+
+
 def test_byte_code_that_somebody_left_is_not_run(place: Place, tool: Tool) -> None:
     source = "run = lambda: 'accepted'\n"
     tool.define(source)

@@ -58,8 +58,15 @@ _CODE_NAMES = frozenset(
 
 
 def host_environment() -> dict[str, str]:
-    """A copy of the environment Tongs was started with."""
-    return dict(os.environ)
+    """A copy of the environment Tongs was started with, its PATH without relative folders.
+
+    These are others in each project, and whoever wrote it could have put a `bash` there.
+    """
+    found = dict(os.environ)
+    if "PATH" in found:
+        folders = filter(os.path.isabs, found["PATH"].split(os.pathsep))
+        found["PATH"] = os.pathsep.join(folders) or os.defpath
+    return found
 
 
 @contextmanager

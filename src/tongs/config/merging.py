@@ -143,11 +143,11 @@ class Merger:
         """Executables may be switched off, and have less time and less to say."""
         written, before = document.data.get("custom_tools") or {}, self._settings.custom_tools
         wanted = _customised(before, written)
-        for key in ("timeout", "max_output_size"):
-            mine = getattr(before, key)
-            if mine is not None and key in written and getattr(wanted, key) > mine:
+        output = before.max_output_size or self._settings.limits.output
+        for key, most in (("timeout", before.timeout), ("max_output_size", output)):
+            if key in written and getattr(wanted, key) > most:
                 self._ignore(document, ("custom_tools", key), "is wider than the user's")
-                wanted = replace(wanted, **{key: mine})
+                wanted = replace(wanted, **{key: getattr(before, key)})
         if wanted.enabled and not before.enabled:
             self._ignore(document, ("custom_tools", "enabled"), "is ignored")
         tightened = replace(

@@ -57,14 +57,13 @@ class PinnedFinder:
         self._module = module
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        around = (self._module + ".").startswith(name + ".")
-        if not around and not name.startswith(self._module + "."):
-            return None
-        found = _at(os.path.join(self._root, *name.split(".")), name, _Source)
-        if found is None and around and name != self._module:
-            found = ModuleSpec(name, None, is_package=True)
-            found.submodule_search_locations = [os.path.join(self._root, *name.split("."))]
-        return found
+        stem = os.path.join(self._root, *name.split("."))
+        if (self._module + ".").startswith(name + ".") and name != self._module:
+            # A module of its name is no package, and nobody has accepted it.
+            return _package_at(stem, name, _Source) or _folder_at(stem, name)
+        if name == self._module or name.startswith(self._module + "."):
+            return _at(stem, name, _Source)
+        return None
 
 
 class LastFinder:
@@ -76,10 +75,7 @@ class LastFinder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         stem = os.path.join(self._root, *name.split("."))
         found = _at(stem, name, SourceFileLoader)
-        if found is None and _is_readable(stem):
-            found = ModuleSpec(name, None, is_package=True)
-            found.submodule_search_locations = [stem]
-        return found
+        return _folder_at(stem, name) if found is None and _is_readable(stem) else found
 
 
 class _Source(SourceFileLoader):
@@ -90,14 +86,29 @@ class _Source(SourceFileLoader):
 
 def _at(stem: str, name: str, loader: Any) -> ModuleSpec | None:
     """The package or the module there."""
-    for path, folder in ((os.path.join(stem, "__init__.py"), stem), (stem + ".py", None)):
-        if _is_readable(path):
-            spec = ModuleSpec(name, loader(name, path), origin=path, is_package=folder is not None)
-            spec.has_location = True
-            if folder is not None:
-                spec.submodule_search_locations = [folder]
-            return spec
-    return None
+    return _package_at(stem, name, loader) or _file_at(stem + ".py", name, loader)
+
+
+def _package_at(stem: str, name: str, loader: Any) -> ModuleSpec | None:
+    spec = _file_at(os.path.join(stem, "__init__.py"), name, loader)
+    if spec is not None:
+        spec.submodule_search_locations = [stem]
+    return spec
+
+
+def _file_at(path: str, name: str, loader: Any) -> ModuleSpec | None:
+    if not _is_readable(path):
+        return None
+    spec = ModuleSpec(name, loader(name, path), origin=path)
+    spec.has_location = True
+    return spec
+
+
+def _folder_at(stem: str, name: str) -> ModuleSpec:
+    """A package that consists of nothing but what lies in it."""
+    spec = ModuleSpec(name, None, is_package=True)
+    spec.submodule_search_locations = [stem]
+    return spec
 
 
 def _is_readable(path: str) -> bool:

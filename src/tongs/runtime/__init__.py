@@ -108,7 +108,7 @@ class Runtime:
         places = find_places(working_directory(path), host)
         own_state(places.state)
         log = Log(places.state, log_level)
-        trust = TrustStore(places.state)
+        trust = TrustStore(places.state, places.project)
         files = SettingsFiles(places, trust, profile)
         settings = files.load()
         cache, shapes = _readers(places, files, default_shell(settings, host), use_cache=use_cache)
@@ -119,7 +119,7 @@ class Runtime:
         registry = registry_of(catalogue, tools)
         audit = audit_log(places, settings, log)
         asking = Approving(places, settings, host, Documents(cache).data)
-        wiring = Wiring(places, settings, host, registry, log, secrets)
+        wiring = Wiring(places, settings, host, registry, log, secrets, held=folders.beside)
         sandbox = wiring.sandbox(single_thread=single_thread)
         own = rules_of(settings.rules, rules, wiring.look)
         selected, stands = _selected(settings, auto_approve, auto_deny), wiring.stands(sandbox)
@@ -129,7 +129,6 @@ class Runtime:
         parts = replace(
             asking.added_to(wiring.parts(engine.decide, sandbox, audit)),
             confirm=catalogue.confirm,
-            held=catalogue.folders.beside,
             search=lambda *asked: offering().search(*asked),
             jobs=SessionJobs(threads=not single_thread),
         )

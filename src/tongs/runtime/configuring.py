@@ -13,6 +13,7 @@ from tongs.config.settings import may_exist
 from tongs.core.annotations import Any
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.permissions import covered
 from tongs.core.record import dataclass, replace
 from tongs.core.scope import Scope
 from tongs.runtime.definitions import refusals_said, refuse_inside_a_call
@@ -42,7 +43,8 @@ class Configuring:
     @staticmethod
     def here(profile: str | None = None) -> Configuring:
         places = find_places(working_directory(), host_environment())
-        return Configuring(places, SettingsFiles(places, TrustStore(places.state), profile))
+        trust = TrustStore(places.state, places.project)
+        return Configuring(places, SettingsFiles(places, trust, profile))
 
     def file(self, scope: Scope) -> str:
         """The config.yml of a scope, whether it exists or not."""
@@ -78,7 +80,7 @@ class Configuring:
         refuse_inside_a_call("change settings")
         if not all(map(is_unicode, (*path, written))):
             raise ToolError(ErrorCode.INVALID_ARGUMENTS, f"{path[-1]} was not set: it is no text")
-        file = os.path.realpath(self.file(scope))
+        file = self._own_file(scope)
         with self._changing():
             before, document = self._read(file)
             value, after = _changed(document, before.decode("utf-8-sig"), path, written)
@@ -89,7 +91,7 @@ class Configuring:
     def put(self, values: Sequence[tuple[tuple[str, ...], Any]], scope: Scope) -> str:
         """Set several keys at once, all or none of them; the file. Raises as `set` does."""
         refuse_inside_a_call("change settings")
-        file = os.path.realpath(self.file(scope))
+        file = self._own_file(scope)
         with self._changing():
             before, document = self._read(file)
             after = _with_all(document, before.decode("utf-8-sig"), values)
@@ -99,14 +101,14 @@ class Configuring:
 
     def check(self, values: Sequence[tuple[tuple[str, ...], Any]], scope: Scope) -> None:
         """As `put`, but nothing is written."""
-        file = os.path.realpath(self.file(scope))
+        file = self._own_file(scope)
         before, document = self._read(file)
         _with_all(document, before.decode("utf-8-sig"), values)
 
     def remove(self, path: tuple[str, ...], scope: Scope) -> str:
         """Take one key out of the file of a scope; the file. Raises ToolError."""
         refuse_inside_a_call("change settings")
-        file = os.path.realpath(self.file(scope))
+        file = self._own_file(scope)
         with self._changing():
             before = self._text(file)
             after = _without(parse_config(before, file), before.decode("utf-8-sig"), path)
@@ -125,8 +127,23 @@ class Configuring:
                 f"{file} already exists",
                 hint="add --force to replace it",
             )
-        self._write(os.path.realpath(file), SAMPLE.encode(), scope)
+        self._write(self._own_file(scope), SAMPLE.encode(), scope)
         return file
+
+    def _own_file(self, scope: Scope) -> str:
+        """The file of a scope itself, wherever links lead; ToolError where that is another scope's.
+
+        A project could link its settings to the user's, and what is said of one would be for all.
+        """
+        file = self.file(scope)
+        real = os.path.realpath(file)
+        if scope is Scope.LOCAL and not covered(real, (self.places.root,)):
+            raise ToolError(
+                ErrorCode.PERMISSION_DENIED,
+                f"{file} was not written: it is a link out of the project, to {real}",
+                hint="change that file itself, or put one of the project's own in its place",
+            )
+        return real
 
     def _state(self, scope: Scope, path: str) -> str:
         if not may_exist(path):

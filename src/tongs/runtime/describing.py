@@ -21,7 +21,7 @@ from tongs.core.record import dataclass
 from tongs.core.tool import Origin, Trust
 from tongs.formats.executable import LARGEST_COPY, Defaults, Described
 from tongs.output import decoded
-from tongs.runtime.documents import definition_bytes
+from tongs.runtime.documents import program_bytes
 from tongs.store.cache import DefinitionCache
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Describer:
 
     def read(self, path: str) -> bytes:
         """The bytes of an executable; ToolError if it cannot be read."""
-        return definition_bytes(path, _LARGEST)
+        return program_bytes(path, _LARGEST)
 
     def described(self, origin: Origin, data: bytes, *, again: bool = False) -> Described:
         """What it says of itself. Raises DefinitionInvalid with what went wrong."""

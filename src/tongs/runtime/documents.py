@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 
 from tongs.core.annotations import Any
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, ErrorCode, Problem, ToolError
+from tongs.core.permissions import covered
 from tongs.core.record import replace
 from tongs.schema.document import MAX_BYTES, Document, parse, parse_config
 from tongs.store.cache import DefinitionCache
@@ -30,9 +32,33 @@ def definition_bytes(path: str, largest: int) -> bytes:
     return data
 
 
+def program_bytes(path: str, largest: int) -> bytes:
+    """As `definition_bytes`, of what is run; ToolError if it is larger, since all of it counts."""
+    data = definition_bytes(path, largest)
+    if len(data) > largest:
+        reason = f"it has more than {largest >> 20} MiB"
+        raise ToolError(ErrorCode.INVALID_DEFINITION, f"{path} cannot be used: {reason}")
+    return data
+
+
+def discreet(invalid: DefinitionInvalid, path: str, project: str | None) -> DefinitionInvalid:
+    """What is wrong with a file, without a word of its text where a link leads out of the project.
+
+    A stranger may have put the link there, so that somebody tells what the project may not know.
+    """
+    if project is None or not covered(path, (project,)):
+        return invalid
+    real = os.path.realpath(path)
+    if covered(real, (project,)):
+        return invalid
+    reason = "it is a link out of the project, to something that cannot be used"
+    return DefinitionInvalid([Problem(path, reason, hint=f"tongs lint {real}")])
+
+
 class Documents:
-    def __init__(self, cache: DefinitionCache) -> None:
+    def __init__(self, cache: DefinitionCache, project: str | None = None) -> None:
         self._cache = cache
+        self._project = project
         # As they came from the cache, for a process that is asked for the same ones all the time.
         self._recent: dict[tuple[str, str], Document] = {}
 
@@ -70,33 +96,17 @@ class Documents:
 
     def config(self, path: str) -> Document:
         """A config file, checked."""
-        document = self._settings(path, "config")
-        if not document.checked:
-            from tongs.schema.check_document import require_valid  # noqa: PLC0415 - first time only
-
-            document = require_valid(document, "config")
-            self.keep(document, "config")
-        return document
+        return self._checked(path, "config", _valid)
 
     def named(self, path: str) -> Document:
         """A named config or a profile, checked."""
         from tongs.config import named  # noqa: PLC0415 - few people have one
 
-        document = self._settings(path, named.SCHEMA)
-        if not document.checked:
-            document = named.checked(document)
-            self.keep(document, named.SCHEMA)
-        return document
+        return self._checked(path, named.SCHEMA, lambda document, _: named.checked(document))
 
     def server(self, path: str) -> Document:
         """A file `mcp/NAME.yml`, checked."""
-        document = self._settings(path, "server")
-        if not document.checked:
-            from tongs.schema.check_document import require_valid  # noqa: PLC0415 - first time only
-
-            document = require_valid(document, "server")
-            self.keep(document, "server")
-        return document
+        return self._checked(path, "server", _valid)
 
     def foreign(self, path: str) -> Document:
         """A file of another system, as it is."""
@@ -112,6 +122,18 @@ class Documents:
             self.keep(document, "data")
         return document.data
 
+    def _checked(
+        self, path: str, schema: str, check: Callable[[Document, str], Document]
+    ) -> Document:
+        try:
+            document = self._settings(path, schema)
+            if not document.checked:
+                document = check(document, schema)
+                self.keep(document, schema)
+        except DefinitionInvalid as invalid:
+            raise discreet(invalid, path, self._project) from None
+        return document
+
     def _settings(self, path: str, schema: str) -> Document:
         try:
             data = self.read(path)
@@ -119,6 +141,12 @@ class Documents:
             reason = error.message.removeprefix(f"{path} ")
             raise DefinitionInvalid([Problem(path, reason)]) from None
         return self.parsed(data, path, schema, parse_config)
+
+
+def _valid(document: Document, schema: str) -> Document:
+    from tongs.schema.check_document import require_valid  # noqa: PLC0415 - first time only
+
+    return require_valid(document, schema)
 
 
 def _key(digest: str, schema: str) -> str:

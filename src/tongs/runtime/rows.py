@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from tongs.config.ownership import why_not_own
 from tongs.core.annotations import Any
+from tongs.core.errors import Problem
 from tongs.core.tool import Level, Origin, Tool, Trust
 from tongs.policy.permissions import NETWORK_TAGS
 from tongs.registry import Entry
 from tongs.store.files import real_path
 
 _RUN = Level.RUN.value
+# Problems that may end elsewhere: a file that comes, a program that is installed.
+_ELSEWHERE = ("missing-file", "not-executable", "bundle", "description")
 
 
 def row_of(tool: Tool) -> dict[str, Any]:
@@ -37,6 +41,21 @@ def row_of_file(name: str, tools: Sequence[Tool]) -> dict[str, Any]:
     if not tools[0].trust.holds:
         return {**row, "unknown": True}
     return {**row, "members": [{**row_of(tool), "member": tool.name} for tool in tools]}
+
+
+def row_broken(name: str, problems: Sequence[Problem]) -> dict[str, Any]:
+    """One that cannot be used, and whether that may change without a change of its own files."""
+    row: dict[str, Any] = {"name": name, "problems": [str(problem) for problem in problems]}
+    return {**row, "again": True} if any(p.rule in _ELSEWHERE for p in problems) else row
+
+
+def why_not_own_whole(tool: Tool) -> str | None:
+    """Why a manifest cannot be trusted for its place: somebody else may write what it runs."""
+    from tongs.runtime.bundle import parts  # noqa: PLC0415 - manifests only
+
+    found = [part.path for part in parts(tool.parts[0], tool.parts[1:])]
+    reasons = map(why_not_own, dict.fromkeys((*found, *map(os.path.dirname, found))))
+    return next(filter(None, reasons), None)
 
 
 def row_beside(tool: Tool) -> dict[str, list[str]]:
@@ -96,14 +115,17 @@ def parts_beside(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _outside(tool: Tool) -> list[str]:
-    """The files beyond its directory that a tool consists of, and the folders of packages."""
-    from tongs.runtime.bundle import parts  # noqa: PLC0415 - manifests only
+    """The files beyond its directory that a tool consists of, and where more of them may come."""
+    from tongs.formats.manifest import looked_for  # noqa: PLC0415 - manifests only
+    from tongs.runtime.bundle import parts  # noqa: PLC0415 - as above
 
     folder = tool.parts[0]
     found = [part.path for part in parts(folder, tool.parts[1:])]
     beside = [path for path in found if not _is_in(path, folder)]
-    folders = dict.fromkeys(os.path.dirname(path) for path in beside)
-    return [*beside, *folders]
+    folders = [os.path.dirname(path) for path in beside]
+    for package in filter(os.path.isdir, tool.parts[1:]):
+        folders += [inside for inside, _, _ in os.walk(package)]
+    return [*dict.fromkeys((*beside, *folders, *looked_for(tool)))]
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -116,7 +116,8 @@ class SettingsFiles:
         )
 
     def _documents(self) -> Documents:
-        return Documents(DefinitionCache(self.places.state, f"config-{code_stamp()}"))
+        cache = DefinitionCache(self.places.state, f"config-{code_stamp()}")
+        return Documents(cache, self.places.project)
 
 
 def _missing(named: NamedConfigs, kind: str, name: str, what: str) -> ToolError:

@@ -10,8 +10,9 @@ from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem
 from tongs.core.record import dataclass, field, replace
 from tongs.core.tool import Origin, Tool
-from tongs.runtime.documents import Documents
+from tongs.runtime.documents import Documents, program_bytes
 from tongs.runtime.shapes import EXECUTABLE, MANIFEST, PYTHON, YAML
+from tongs.schema.document import MAX_BYTES
 
 if TYPE_CHECKING:
     from tongs.runtime.bundle import Bundle, Snapshot
@@ -266,7 +267,7 @@ class PythonShape:
         """Every tool of the file; before it is trusted, all that is known is the file's name."""
         from tongs.formats import python_file  # noqa: PLC0415 - Python files only
 
-        data = self.documents.read(path) if data is None else data
+        data = program_bytes(path, MAX_BYTES) if data is None else data
         located = replace(origin, digest=digest_of(data), path=path, format=PYTHON)
         trust = self.files.trust(located)
         if known is not None and known.origin == located and known.trust.holds == trust.holds:

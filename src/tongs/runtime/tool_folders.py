@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread  # the public module is one that a command line never needs
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places
@@ -13,11 +13,21 @@ from tongs.config.settings import CustomTools
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem, ToolError
+from tongs.core.permissions import covered
 from tongs.core.record import replace
 from tongs.core.scope import SEARCH_ORDER, Scope
 from tongs.core.tool import Origin, Tool, Trust
 from tongs.registry import Entry, marked
-from tongs.runtime.rows import entries_of, parts_beside, row_beside, row_of, row_of_file
+from tongs.runtime.documents import discreet
+from tongs.runtime.rows import (
+    entries_of,
+    parts_beside,
+    row_beside,
+    row_broken,
+    row_of,
+    row_of_file,
+    why_not_own_whole,
+)
 from tongs.runtime.shape_readers import Shapes
 from tongs.runtime.shapes import (
     ENDINGS,
@@ -32,6 +42,7 @@ from tongs.runtime.shapes import (
     shape_at,
 )
 from tongs.store.cache import DefinitionCache
+from tongs.store.files import real_path
 from tongs.store.trust import TrustStore
 
 if TYPE_CHECKING:
@@ -122,7 +133,10 @@ class ToolFolders:
     def load(self, path: str, origin: Origin, data: bytes | None = None) -> Tool:
         """The tool of a file, or of these bytes in its place; raises DefinitionInvalid."""
         known = self._tools.get((path, origin.member))
-        tool = self._shapes[origin.format].load(path, origin, data, known)
+        try:
+            tool = self._shapes[origin.format].load(path, origin, data, known)
+        except DefinitionInvalid as invalid:
+            raise discreet(invalid, path, origin.project) from None
         self._tools[path, origin.member] = tool
         return tool
 
@@ -168,7 +182,11 @@ class ToolFolders:
             return self._shapes.together(found, made)
 
         def made(path: str, shape: str) -> dict[str, Any]:
-            return {**self._row(path, self._origin(scope, shape, family)), "shape": shape}
+            row = {**self._row(path, self._origin(scope, shape, family)), "shape": shape}
+            named = os.path.dirname(path) if shape == MANIFEST else path
+            if os.path.islink(named):
+                row["parts"] = [*row.get("parts", ()), named]
+            return row
 
         with self._lock:
             return self._cache.rows(folder, lambda: listed(folder, shapes), make)
@@ -188,9 +206,7 @@ class ToolFolders:
         local = scope is Scope.LOCAL
         trust_of = self._trust.states_in(folder) if local and rows else _by_place
         if local:
-            spread = [(path, row) for path, row in rows if row.get("parts")]
-            accepted = [row for path, row in spread if trust_of(path, row["digest"]).holds]
-            self._beside[folder] = (time.monotonic(), parts_beside(accepted))
+            self._beside[folder] = (time.monotonic(), self._spread(folder, family, rows, trust_of))
         # User and global folders are trusted for their place, so the place must be the person's.
         distrust = None if local else why_not_own(folder)
         for path, row in rows:
@@ -209,6 +225,28 @@ class ToolFolders:
                 if name is None or entry.name == name:
                     yield replace(entry, problems=(*entry.problems, problem)) if problem else entry
 
+    def _spread(
+        self,
+        folder: str,
+        family: str,
+        rows: list[tuple[str, dict[str, Any]]],
+        trust_of: Callable[[str, str], Trust],
+    ) -> tuple[str, ...]:
+        """What the accepted tools of a project's folder consist of beside it, or behind a link."""
+
+        def holds(path: str, row: dict[str, Any]) -> bool:
+            return trust_of(path, row.get("digest", "")).holds
+
+        found = parts_beside(row for path, row in rows if row.get("parts") and holds(path, row))
+        real, moved = real_path(folder), family == "kodelet" and self._custom_tools.local_dir
+        # Elsewhere its name does not protect it.
+        if (real != folder or moved) and (
+            self._trust.state_of(folder, "").holds or any(holds(*each) for each in rows)
+        ):
+            found = (*found, real)
+        # Whoever links to the whole project does not mean that nothing in it may change.
+        return tuple(path for path in found if not covered(self._places.root, (path,)))
+
     def _row(self, path: str, origin: Origin) -> dict[str, Any]:
         """What a listing shows of a definition, as JSON for the cache."""
         shape: Any = self._shapes[origin.format]
@@ -218,7 +256,7 @@ class ToolFolders:
                 return row_of_file(name, shape.all(path, origin))
             tool = self.load(path, origin)
         except DefinitionInvalid as invalid:
-            row = {"name": name, "problems": [str(problem) for problem in invalid.problems]}
+            row = row_broken(name, invalid.problems)
             if origin.format == PYTHON:
                 # What it imports may be there next time.
                 row |= {"unknown": True, "digest": digest_of(self.read(path))}
@@ -232,6 +270,8 @@ class ToolFolders:
             row["also"] = also
         if origin.format == MANIFEST:
             row |= row_beside(tool)
+            if origin.scope is not Scope.LOCAL and (reason := why_not_own_whole(tool)):
+                row["problems"] = [reason]
         return row
 
     def _entries_of(

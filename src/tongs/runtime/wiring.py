@@ -77,7 +77,10 @@ class Wiring:
         registry: ToolRegistry,
         log: Log,
         secret: Callable[[str], str | None] | None = None,
+        *,
+        held: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
+        """`held` says what no tool may change, since other tools consist of it."""
         self.place = Place(places.cwd, places.project, places.home, places.user_folder)
         self._places = places
         self._settings = settings
@@ -85,6 +88,7 @@ class Wiring:
         self._secrets = Secrets(settings.secrets, host, places.home, secret)
         self._registry = registry
         self._log = log
+        self._held = held
         self._platform = platform()
         self._interpreters = _interpreters(settings, places.home)
         # Calls share it, so it is not theirs to change.
@@ -140,7 +144,7 @@ class Wiring:
         if self._made_files is None:
             from tongs.sandbox.beneath import Beneath  # noqa: PLC0415 - built-in tools only
 
-            self._made_files = Beneath(self._machine())
+            self._made_files = Beneath(self._machine(), self._held)
         return self._made_files
 
     def parts(self, decide: Decide, sandbox: Sandbox, audit: Audit) -> Parts:
@@ -162,6 +166,7 @@ class Wiring:
             known=self.known,
             spool=self._spool(),
             servers=self.servers(sandbox),
+            held=self._held,
         )
 
     def servers(self, sandbox: Sandbox) -> Servers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tongs.sandbox import kernel
 from tongs.sandbox.host import Host
@@ -28,9 +28,18 @@ _PASSED = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | 
 class Beneath:
     """`core.files.Files` by the kernel of this machine."""
 
-    def __init__(self, host: Host, *, whole: bool | None = None) -> None:
-        """`whole` is whether paths are walked by the kernel; None: if it can."""
+    def __init__(
+        self,
+        host: Host,
+        parts: Callable[[], Sequence[str]] = tuple,
+        *,
+        whole: bool | None = None,
+    ) -> None:
+        """`parts` says what accepted tools consist of, wherever that lies. `whole` is whether
+        paths are walked by the kernel; None: if it can.
+        """
         self._host = host
+        self._parts = parts
         self._system: System | None = None
         self._whole = _walks_whole() if whole is None else whole
 
@@ -72,7 +81,8 @@ class Beneath:
             self._system = system_of(self._host)
         programs = (program.path for program in self._system.programs)
         state = (self._host.state,) if self._host.state else ()
-        return (*state, *self._host.authority, *programs, *protected_in(root, ()))
+        own = (*state, *self._host.authority, *programs, *self._parts())
+        return (*own, *protected_in(root, ()))
 
 
 def _walks_whole() -> bool:

@@ -49,7 +49,7 @@ class DefinitionCache:
         """Path and row of each definition in `folder`; `make` makes the new and changed ones.
 
         `listed` gives names, shapes and stamps. A row names under `also` the files elsewhere that
-        belong to it.
+        belong to it; one that says `again` is made anew each time.
         """
         before = self._rows.get(folder)
         if before is None:
@@ -58,10 +58,10 @@ class DefinitionCache:
         new: list[tuple[str, str, list[Any]]] = []
         for name, shape, stamp in listed():
             row = before.get(name)
-            if row is None or row[0] != stamp or row[2] != _stamps(row[1].get("also", ())):
-                new.append((name, shape, stamp))
-            else:
+            if row is not None and _is_fresh(row, stamp):
                 after[name] = row
+            else:
+                new.append((name, shape, stamp))
         rows = make([(os.path.join(folder, name), shape) for name, shape, _ in new]) if new else ()
         for (name, _, stamp), made in zip(new, rows, strict=True):
             after[name] = [stamp, made, _stamps(made.get("also", ()))]
@@ -116,6 +116,11 @@ def _stamps(paths: Iterable[str]) -> list[list[int]]:
             continue
         found.append([facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino])
     return found
+
+
+def _is_fresh(row: Any, stamp: list[Any]) -> bool:
+    kept, made, also = row
+    return kept == stamp and not made.get("again") and also == _stamps(made.get("also", ()))
 
 
 def _is_row(row: Any) -> bool:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from tongs.core.annotations import Any
 from tongs.core.moments import utc
+from tongs.core.permissions import covered
 from tongs.core.record import dataclass
 from tongs.core.tool import Trust
 from tongs.store.files import locked, private_folder, read_whole, real_path, write_whole
@@ -44,8 +45,10 @@ class Creation:
 
 
 class TrustStore:
-    def __init__(self, state: str) -> None:
+    def __init__(self, state: str, project: str | None = None) -> None:
+        """`project` is the one, without links, in which things are found now."""
         self._state = state
+        self._project = project
         self._file = os.path.join(state, "trust.json")
         self._known: dict[str, Any] = {}
         self._stamp: tuple[int, ...] = ()
@@ -54,41 +57,56 @@ class TrustStore:
         self._any_created = False
 
     def state_of(self, path: str, digest: str) -> Trust:
-        return self._judged(real_path(path), digest, self._entries())
+        return self._judged(self._places(path), digest, self._entries())
 
     def states_in(self, folder: str) -> Callable[[str, str], Trust]:
         """`state_of` for many files of one folder, whose own links are resolved only once."""
-        real = real_path(folder)
+        places = self._places(folder)
         entries = self._entries()
 
         def state_of(path: str, digest: str) -> Trust:
             below = path[len(folder) :].strip("/")
             if os.path.islink(path) or ("/" in below and _is_behind_a_link(folder, below)):
                 return self.state_of(path, digest)
-            return self._judged(os.path.join(real, below), digest, entries)
+            inside = tuple([os.path.join(place, below) for place in places])
+            return self._judged(inside, digest, entries)
 
         return state_of
 
-    def _judged(self, real: str, digest: str, entries: dict[str, Any]) -> Trust:
-        if _CREATED + real in entries:
+    def _places(self, path: str) -> tuple[str, ...]:
+        """Where something lies, wherever links lead; before that where the person accepts it.
+
+        What a link brings into the project from elsewhere is accepted where the link lies: somebody
+        has read it for another project, in which the same text means something else.
+        """
+        real = real_path(path)
+        if real == path or self._project is None or covered(real, (self._project,)):
+            return (real,)
+        here = os.path.abspath(path)
+        return (here, real) if covered(here, (self._project,)) else (real,)
+
+    def _judged(self, places: tuple[str, ...], digest: str, entries: dict[str, Any]) -> Trust:
+        entry = entries.get(places[0])
+        if self._any_created and any(_CREATED + place in entries for place in places):
             # Before anything else: whoever works in a folder has not read what an agent puts there.
-            accepted = entries.get(real)
-            seen = accepted is not None and accepted["digest"] == digest
+            seen = entry is not None and entry["digest"] == digest
             return Trust.ACCEPTED if seen else Trust.REVIEW
-        if self._working and any(_is_under(real, *one) for one in self._working):
+        if self._working and all(map(self._is_worked_on, places)):
             return Trust.DEV
-        entry = entries.get(real)
         if entry is None:
             return Trust.UNTRUSTED
         return Trust.ACCEPTED if entry["digest"] == digest else Trust.CHANGED
 
+    def _is_worked_on(self, place: str) -> bool:
+        return any(covered(place, (top,)) and until > utc() for top, until in self._working)
+
     def develop(self, path: str, seconds: float) -> str:
         """Trust what lies at or below a path for a while, whatever becomes of it; until when."""
-        real = os.path.realpath(path)
+        place = self._places(path)[0]
         until = utc(time.time() + seconds)
         with self._changing() as entries:
             when = utc()
-            entries[_DEV + real] = {"digest": "", "when": when, "kind": "dev", "until": until}
+            entries[_DEV + place] = {"digest": "", "when": when, "kind": "dev", "until": until}
         return until
 
     def created(self, path: str, creator: str) -> None:
@@ -119,22 +137,24 @@ class TrustStore:
 
     def accept(self, path: str, digest: str, text: bytes, *, kind: str = "tool") -> None:
         """Accept exactly these bytes at this place; they are kept to show a later difference."""
-        real = os.path.realpath(path)
         folder = private_folder(os.path.join(self._state, "trust"))
         write_whole(os.path.join(folder, digest), text)
         with self._changing() as entries:
-            entries[real] = {"digest": digest, "when": utc(), "kind": kind}
+            entries[self._places(path)[0]] = {"digest": digest, "when": utc(), "kind": kind}
 
     def revoke(self, path: str) -> bool:
         """Forget an acceptance; whether there was one."""
-        real = os.path.realpath(path)
         with self._changing() as entries:
-            found = [entries.pop(key, None) for key in (real, _DEV + real)]
-        return any(entry is not None for entry in found)
+            # As it stands in the list, or else whatever that path means here.
+            for place in (os.path.abspath(path), self._places(path)[0]):
+                found = [entries.pop(key, None) for key in (place, _DEV + place)]
+                if any(entry is not None for entry in found):
+                    return True
+        return False
 
     def accepted_text(self, path: str) -> bytes | None:
         """What was accepted at this path last time."""
-        entry = self._entries().get(os.path.realpath(path))
+        entry = self._entries().get(self._places(path)[0])
         if entry is None:
             return None
         return read_whole(os.path.join(self._state, "trust", entry["digest"]), _LARGEST)
@@ -187,12 +207,6 @@ def _is_behind_a_link(folder: str, below: str) -> bool:
     parts = below.split("/")
     above = (os.path.join(folder, *parts[:n]) for n in range(1, len(parts)))
     return any(map(os.path.islink, above))
-
-
-def _is_under(real: str, top: str, until: str) -> bool:
-    """Whether a path is one that its author works on now."""
-    below = real == top or real.startswith(top.rstrip("/") + "/")
-    return below and until > utc()
 
 
 def _is_over(entry: dict[str, Any]) -> bool:

@@ -96,3 +96,15 @@ def test_colour_follows_no_color_and_the_terminal(
 
     assert wants_color() is wanted
     assert is_dumb() is (term != "xterm")
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [("/a:/b", "/a:/b"), (".:/a::bin:/b:", "/a:/b"), ("", os.defpath), ("bin", os.defpath)],
+)
+def test_path_has_no_folder_that_depends_on_where_one_is(
+    monkeypatch: pytest.MonkeyPatch, path: str, kept: str
+) -> None:
+    monkeypatch.setenv("PATH", path)
+
+    assert host_environment()["PATH"] == kept

@@ -453,6 +453,17 @@ def test_an_untrusted_project_gives_executables_nothing(files: Files) -> None:
     }
 
 
+def test_an_untrusted_project_lets_executables_say_no_more_than_other_tools(files: Files) -> None:
+    files.write(project="custom_tools: {max_output_size: 1GiB}\n")
+
+    settings = load_settings(files.places, read)
+
+    assert settings.custom_tools == CustomTools()
+    assert [problem.field for problem in settings.ignored] == ["custom_tools.max_output_size"]
+    trusted = load_settings(files.places, read, project_trusted=True)
+    assert trusted.custom_tools.max_output_size == 1024**3
+
+
 def test_a_trusted_project_sets_every_key_of_executables(files: Files) -> None:
     files.write(project=CUSTOM.format(enabled="true", timeout="1h", size="1KiB"))
 

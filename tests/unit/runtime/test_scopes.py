@@ -70,6 +70,89 @@ def test_user_tool_that_others_may_write_is_broken(
     assert project.run("t").error is not None
 
 
+@pytest.mark.parametrize("open_to_all", ["t", "t/inner", "t/inner/run.sh", "beside.sh"])
+def test_user_manifest_whose_files_others_may_write_is_broken(
+    project: Project, folders: dict[Scope, Path], open_to_all: str
+) -> None:
+    user = folders[Scope.USER]
+    entrypoint = "../beside.sh" if open_to_all == "beside.sh" else "inner/run.sh"
+    for script in ("t/inner/run.sh", "beside.sh"):
+        put((user / script).parent, Path(script).name, "#!/bin/sh\necho ran\n").chmod(0o755)
+    run = f"exec: {{command: {{entrypoint: {entrypoint}}}}}\n"
+    put(user / "t", "tool.yml", f"name: t\ndescription: runs\nkind: command\n{run}")
+    assert project.run("t").output == "ran\n"
+
+    (user / open_to_all).chmod(0o777)
+
+    (entry,) = [entry for entry in project.runtime().entries() if entry.name == "t"]
+    assert entry.broken
+    assert f"{user / open_to_all} can be written by everybody" in entry.problems[0]
+    assert project.run("t").error is not None
+
+
+@pytest.mark.parametrize("place", ["leak.yaml", "leak/tool.yml"])
+def test_link_of_a_stranger_tells_nothing_of_what_it_leads_to(project: Project, place: str) -> None:
+    private = put(project.root.parent, "netrc", "machine example.org password hunter2\n")
+    link = project.tools / place
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(private)
+
+    (entry,) = project.runtime().entries()
+    error = project.runtime().call_sync("leak").error
+
+    assert entry.problems == (
+        f"{link}: it is a link out of the project, to something that cannot be used",
+    )
+    assert error is not None
+    assert "hunter2" not in f"{error} {error.details}"
+    # Of a file of its own it does say what is wrong.
+    link.unlink()
+    link.write_bytes(private.read_bytes())
+    assert "hunter2" in str(project.runtime().call_sync("leak").error)
+
+
+def test_link_in_place_of_settings_tells_nothing_either(project: Project) -> None:
+    private = put(project.root.parent, "netrc", "machine example.org password hunter2\n")
+    server = project.root / ".tongs" / "mcp" / "s.yml"
+    server.parent.mkdir()
+    server.symlink_to(private)
+    project.write("asks", "mcp: s\ntool: anything\n", trusted=False)
+
+    error = project.runtime().call_sync("asks").error
+    assert error is not None
+    assert "hunter2" not in f"{error} {error.details}"
+    server.unlink()
+    server.write_bytes(private.read_bytes())
+    assert "hunter2" in str(project.runtime().call_sync("asks").error)
+
+
+def test_no_program_of_a_project_takes_the_place_of_one_on_the_path(
+    project: Project, folders: dict[Scope, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(folders[Scope.USER], "mine.yaml", "bash: echo mine\n")
+    put(project.root / "bin", "bash", "#!/bin/sh\necho theirs\n").chmod(0o755)
+    path = os.environ["PATH"]
+
+    monkeypatch.setenv("PATH", f"bin::{path}")
+    assert project.run("mine").output == "mine\n"
+    # It would be found there.
+    monkeypatch.setenv("PATH", f"{project.root}/bin:{path}")
+    assert project.run("mine").output == "theirs\n"
+
+
+def test_broken_file_takes_no_name_from_a_builtin_unless_somebody_vouches_for_it(
+    project: Project, folders: dict[Scope, Path]
+) -> None:
+    put(folders[Scope.LOCAL], "web_fetch.yaml", "bash: [\n")
+    assert project.runtime().find("web_fetch").origin.scope is Scope.BUILTIN
+    (folders[Scope.LOCAL] / "web_fetch.yaml").unlink()
+
+    put(folders[Scope.USER], "web_fetch.yaml", "bash: [\n")
+    with pytest.raises(ToolError) as caught:
+        project.runtime().find("web_fetch")
+    assert caught.value.code is ErrorCode.INVALID_DEFINITION
+
+
 def test_foreign_tools_are_read_where_they_lie(project: Project) -> None:
     put(project.root / ".cycod" / "tools", "old.yaml", "bash: echo old\n")
     put(project.home.parent / ".cycod" / "tools", "mine.yaml", "bash: echo mine\n")

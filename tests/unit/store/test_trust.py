@@ -120,3 +120,73 @@ def test_it_can_be_taken_back(tmp_path: Path) -> None:
 
     assert store.revoke(str(tmp_path))
     assert store.state_of(str(tmp_path / "t.yaml"), "d1") is Trust.UNTRUSTED
+
+
+def linked_from(tmp_path: Path) -> tuple[str, str]:
+    """A tool of one project, and a link to it that another project has brought along."""
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for folder in (mine, theirs):
+        folder.mkdir()
+    (mine / "t.yaml").touch()
+    (theirs / "t.yaml").symlink_to(mine / "t.yaml")
+    return str(mine / "t.yaml"), str(theirs / "t.yaml")
+
+
+def test_acceptance_does_not_follow_a_link_from_another_project(tmp_path: Path) -> None:
+    tool, link = linked_from(tmp_path)
+    state = str(tmp_path / "state")
+    TrustStore(state, str(tmp_path / "mine")).accept(tool, "d", b"text")
+    store = TrustStore(state, str(tmp_path / "theirs"))
+
+    assert store.state_of(link, "d") is Trust.UNTRUSTED
+    assert store.states_in(str(tmp_path / "theirs"))(link, "d") is Trust.UNTRUSTED
+    assert store.accepted_text(link) is None
+    assert store.state_of(tool, "d") is Trust.ACCEPTED
+
+    store.accept(link, "d", b"text")
+    assert store.state_of(link, "d") is Trust.ACCEPTED
+
+
+def test_folder_that_is_a_link_is_accepted_where_the_link_lies(tmp_path: Path) -> None:
+    tool, _ = linked_from(tmp_path)
+    folder = tmp_path / "theirs" / "tools"
+    folder.symlink_to(tmp_path / "mine")
+    state = str(tmp_path / "state")
+    TrustStore(state, str(tmp_path / "mine")).accept(tool, "d", b"")
+    store = TrustStore(state, str(tmp_path / "theirs"))
+
+    assert store.states_in(str(folder))(str(folder / "t.yaml"), "d") is Trust.UNTRUSTED
+    store.accept(str(folder / "t.yaml"), "d", b"")
+    assert store.states_in(str(folder))(str(folder / "t.yaml"), "d") is Trust.ACCEPTED
+
+
+def test_link_is_worked_on_where_it_lies_and_where_it_leads(tmp_path: Path) -> None:
+    _, link = linked_from(tmp_path)
+    store = TrustStore(str(tmp_path / "state"), str(tmp_path / "theirs"))
+
+    store.develop(str(tmp_path / "mine"), 60)
+    assert store.state_of(link, "d") is Trust.UNTRUSTED
+    store.develop(str(tmp_path / "theirs"), 60)
+    assert store.state_of(link, "d") is Trust.DEV
+    store.revoke(str(tmp_path / "mine"))
+    assert store.state_of(link, "d") is Trust.UNTRUSTED
+
+
+def test_link_to_what_an_agent_created_waits_for_review(tmp_path: Path) -> None:
+    tool, link = linked_from(tmp_path)
+    store = TrustStore(str(tmp_path / "state"), str(tmp_path / "theirs"))
+    store.develop(str(tmp_path), 60)
+    store.created(tool, "agent")
+
+    assert store.state_of(link, "d") is Trust.REVIEW
+
+
+def test_link_is_taken_back_by_the_path_that_was_listed(tmp_path: Path) -> None:
+    tool, link = linked_from(tmp_path)
+    state = str(tmp_path / "state")
+    TrustStore(state, str(tmp_path / "mine")).accept(tool, "d", b"")
+    TrustStore(state, str(tmp_path / "theirs")).accept(link, "d", b"")
+    elsewhere = TrustStore(state)
+
+    assert elsewhere.revoke(link)
+    assert [item.path for item in elsewhere.accepted()] == [tool]

@@ -46,10 +46,8 @@ def run(invocation: Invocation) -> int:
         raise UsageError("trust: --for goes with --dev", "tongs trust --dev PATH --for 8h")
     if options.what is None:
         return _accept_project(invocation)
-    named = os.path.realpath(options.what)
-    foreign = invocation.runtime.places.foreign_config
-    if named in config_files(invocation.runtime) or named == foreign:
-        return failure.OK if _accept_config(invocation, named) else failure.DENIED
+    if (config := _config_named(invocation.runtime, options.what)) is not None:
+        return failure.OK if _accept_config(invocation, config) else failure.DENIED
     tool = _named(invocation.runtime, options.what)
     if tool.trust is Trust.REVIEW:
         # Says where it is done, also on a terminal: a review shows more than a definition.
@@ -95,7 +93,16 @@ def difference(before: str, now: str) -> str:
 
 def config_files(runtime: Runtime) -> list[str]:
     """The project's settings: its config.yml, named configs and profiles."""
-    return list(map(os.path.realpath, runtime.settings_files.of_project()))
+    return runtime.settings_files.of_project()
+
+
+def _config_named(runtime: Runtime, what: str) -> str | None:
+    """The file of settings that is meant, by its place in the project, whatever that links to."""
+    real = os.path.realpath(what)
+    for path in (*config_files(runtime), runtime.places.foreign_config):
+        if path is not None and os.path.realpath(path) == real:
+            return path
+    return None
 
 
 def _accept_project(invocation: Invocation) -> int:
@@ -198,7 +205,7 @@ def _develop(invocation: Invocation) -> int:
     except ValueError as error:
         raise UsageError(f"trust --for: {error}", "tongs trust --dev PATH --for 8h") from None
     if os.path.exists(options.what):
-        path = os.path.realpath(options.what)
+        path = os.path.abspath(options.what)
     else:
         tool = runtime.find(options.what)
         manifest = tool.origin.format == "manifest"
