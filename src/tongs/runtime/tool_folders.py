@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread  # the public module is one that a command line never needs
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tongs.config.ownership import why_not_own
 from tongs.config.places import Places
@@ -74,7 +74,9 @@ class ToolFolders:
         self._loaded = loaded
         # The newest tool of each path, so that a running process compiles a definition once.
         self._tools: dict[tuple[str, str], Tool] = {}
-        # What the accepted tools of each of the project's folders consist of beside it.
+        # Each of the project's folders as it was listed last, and what the accepted tools in that
+        # consist of beside it.
+        self._listed: dict[str, tuple[float, str, list[tuple[str, dict[str, Any]]]]] = {}
         self._beside: dict[str, tuple[float, tuple[str, ...]]] = {}
         # Threads may look for tools at the same time.
         self._lock = _thread.RLock()
@@ -87,12 +89,12 @@ class ToolFolders:
         """What the project's accepted tools run that does not lie in a tool folder."""
         custom = self._custom_tools
         for folder, family in self._places.tool_folders(Scope.LOCAL, local_dir=custom.local_dir):
-            known = self._beside.get(folder)
-            if known is None or time.monotonic() - known[0] > _LISTED:
-                self._beside[folder] = (time.monotonic(), ())
+            listed = self._listed.get(folder)
+            if listed is None or time.monotonic() - listed[0] > _LISTED:
+                self._listed[folder] = (time.monotonic(), family, [])
                 for _ in self._folder(folder, family, Scope.LOCAL):
                     break  # to look at the first one lists them all
-        return tuple(path for _, paths in self._beside.values() for path in paths)
+        return tuple(path for folder in [*self._listed] for path in self._spread(folder))
 
     def entry_at(self, path: str) -> Entry:
         """What lies at a path, usable or not."""
@@ -206,7 +208,7 @@ class ToolFolders:
         local = scope is Scope.LOCAL
         trust_of = self._trust.states_in(folder) if local and rows else _by_place
         if local:
-            self._beside[folder] = (time.monotonic(), self._spread(folder, family, rows, trust_of))
+            self._listed[folder] = (time.monotonic(), family, rows)
         # User and global folders are trusted for their place, so the place must be the person's.
         distrust = None if local else why_not_own(folder)
         for path, row in rows:
@@ -225,14 +227,18 @@ class ToolFolders:
                 if name is None or entry.name == name:
                     yield replace(entry, problems=(*entry.problems, problem)) if problem else entry
 
-    def _spread(
-        self,
-        folder: str,
-        family: str,
-        rows: list[tuple[str, dict[str, Any]]],
-        trust_of: Callable[[str, str], Trust],
+    def _spread(self, folder: str) -> tuple[str, ...]:
+        """What the accepted tools of a listed folder consist of beside it, or behind a link."""
+        when, family, rows = self._listed[folder]
+        known = self._beside.get(folder)
+        if known is None or known[0] != when:
+            known = self._beside[folder] = (when, self._found_beside(folder, family, rows))
+        return known[1]
+
+    def _found_beside(
+        self, folder: str, family: str, rows: list[tuple[str, dict[str, Any]]]
     ) -> tuple[str, ...]:
-        """What the accepted tools of a project's folder consist of beside it, or behind a link."""
+        trust_of = self._trust.states_in(folder)
 
         def holds(path: str, row: dict[str, Any]) -> bool:
             return trust_of(path, row.get("digest", "")).holds
