@@ -32,10 +32,12 @@ def listed(folder: str, shapes: Sequence[str]) -> Iterator[tuple[str, str, list[
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            with suppress(OSError):  # removed meanwhile
-                facts = _facts(entry)
-                if (found := _shaped(entry, facts, shapes)) is not None:
-                    yield found
+            try:
+                found = _shaped(entry, _facts(entry), shapes)
+            except OSError:
+                continue  # removed meanwhile
+            if found is not None:
+                yield found
 
 
 def shape_at(path: str) -> str:

@@ -54,6 +54,7 @@ class DefinitionCache:
         before = self._rows.get(folder)
         if before is None:
             before = self._kept_rows(folder)
+        inside = os.path.join(folder, "")  # joined once, not for each of thousands
         after: dict[str, Any] = {}
         new: list[tuple[str, str, list[Any]]] = []
         for name, shape, stamp in listed():
@@ -62,13 +63,13 @@ class DefinitionCache:
                 after[name] = row
             else:
                 new.append((name, shape, stamp))
-        rows = make([(os.path.join(folder, name), shape) for name, shape, _ in new]) if new else ()
+        rows = make([(inside + name, shape) for name, shape, _ in new]) if new else ()
         for (name, _, stamp), made in zip(new, rows, strict=True):
             after[name] = [stamp, made, _stamps(made.get("also", ()))]
         if after != before:
             _write(self._place(folder), {"folder": folder, "rows": after})
         self._rows[folder] = after
-        return [(os.path.join(folder, name), after[name][1]) for name in sorted(after)]
+        return [(inside + name, after[name][1]) for name in sorted(after)]
 
     def forget(self, folder: str, name: str) -> None:
         """Make the row anew next time."""

@@ -61,15 +61,14 @@ class TrustStore:
 
     def states_in(self, folder: str) -> Callable[[str, str], Trust]:
         """`state_of` for many files of one folder, whose own links are resolved only once."""
-        places = self._places(folder)
+        places = [os.path.join(place, "") for place in self._places(folder)]
         entries = self._entries()
 
         def state_of(path: str, digest: str) -> Trust:
             below = path[len(folder) :].strip("/")
             if os.path.islink(path) or ("/" in below and _is_behind_a_link(folder, below)):
                 return self.state_of(path, digest)
-            inside = tuple([os.path.join(place, below) for place in places])
-            return self._judged(inside, digest, entries)
+            return self._judged(tuple([place + below for place in places]), digest, entries)
 
         return state_of
 
