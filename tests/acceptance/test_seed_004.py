@@ -385,3 +385,15 @@ def test_validate_runs_nothing_that_an_untrusted_project_brought(place: Place, t
     assert "not looked at before it is trusted: python:zzz>=1" in done.stdout + done.stderr
     assert "9.9" not in done.stdout + done.stderr
     assert python.exists()
+
+
+def test_value_that_would_be_an_option_of_a_known_program_is_refused(
+    place: Place, tongs: Run
+) -> None:
+    manifest(place, "pack", command("pack", "tar", ', args: ["-cf", "/dev/null", "${text}"]'))
+    tongs("trust", "--yes", "pack")
+
+    done = tongs("tool", "run", "pack", "text=--to-command=id")
+
+    assert done.code == 2
+    assert "pack was not run: text may not begin with `-` here" in done.stderr

@@ -13,12 +13,12 @@ from tongs.core.permissions import absolute
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
-from tongs.executors.manifest import directory, left, refuse_nul, structured
+from tongs.executors.manifest import directory, left, refuse_nul, refused, structured
 from tongs.executors.step import ending, failure, last_words, losses
 from tongs.output import decoded, visible
 from tongs.template import dollar
 from tongs.template.manifest import CommandPlan
-from tongs.template.values import ABSENT, Values, plain_text, utf8
+from tongs.template.values import ABSENT, ValueRefused, Values, plain_text, utf8
 
 
 def create(executors: Mapping[str, Executor]) -> CommandExecutor:
@@ -52,6 +52,11 @@ class CommandExecutor:
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         plan: CommandPlan = context.tool.plan
         values = plan.names.values(arguments, context.world.environment)
+        try:
+            if plan.line is not None:
+                plan.line.refuse_options(values)
+        except ValueRefused as refusal:
+            raise refused(context.tool, plan.names, refusal) from None
         added = {name: text.value(values) for name, text in plan.env.items()}
         stdin = _stdin(plan, values)
         command = Command(

@@ -14,7 +14,8 @@ from tongs.core.permissions import absolute, covered
 from tongs.core.tool import Tool
 from tongs.output import visible
 from tongs.template.dollar import DollarText
-from tongs.template.values import ABSENT, Values
+from tongs.template.manifest import Names
+from tongs.template.values import ABSENT, ValueRefused, Values
 
 # Nobody means more; and a value is walked by functions that call themselves.
 DEEPEST_JSON = 100
@@ -65,6 +66,16 @@ def refuse_nul(command: Command, tool: Tool) -> None:
             ErrorCode.INVALID_ARGUMENTS,
             f"{tool.name} was not run: an argument contains a NUL character",
         )
+
+
+def refused(tool: Tool, names: Names, refusal: ValueRefused) -> ToolError:
+    """A value that its place in the manifest cannot carry."""
+    what = f"the secret {refusal.name}" if refusal.name in names.secrets else refusal.name
+    return ToolError(
+        ErrorCode.INVALID_ARGUMENTS,
+        f"{tool.name} was not run: {what} {refusal.reason}",
+        details={"parameter": refusal.name},
+    )
 
 
 def structured(output: str, wanted: bool) -> tuple[Any, list[str]]:
