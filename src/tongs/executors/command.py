@@ -13,7 +13,8 @@ from tongs.core.permissions import absolute
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
-from tongs.executors.manifest import directory, left, refuse_nul, refused, structured
+from tongs.executors.json_output import promised
+from tongs.executors.manifest import directory, left, refuse_nul, refused
 from tongs.executors.step import ending, failure, last_words, losses
 from tongs.output import decoded, visible
 from tongs.template import dollar
@@ -95,7 +96,7 @@ def _result(completed: Completed, tool: Tool) -> ToolResult:
             " count as success",
             details={"exitCode": completed.exit_code, "stderr": last_words(completed)},
         )
-    value, warnings = structured(output, plan.json and error is None)
+    value, warnings = promised(completed) if plan.json and error is None else (None, [])
     return ToolResult(
         output=output,
         value=value,

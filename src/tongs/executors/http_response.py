@@ -14,7 +14,7 @@ from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.result import ToolResult
 from tongs.executors.http_connection import causes
 from tongs.executors.http_exchange import Answer
-from tongs.executors.manifest import read_json
+from tongs.executors.json_output import read_json
 from tongs.output import decoded, visible
 from tongs.template.manifest import HttpPlan, Projected
 
