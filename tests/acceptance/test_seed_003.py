@@ -194,6 +194,7 @@ def test_the_verb_config_sets_the_timeout(place: Place, tongs: Run) -> None:
 
     result = json.loads(done.stdout)
     assert result["error"]["code"] == "TIMEOUT"
+    assert "its `config`" in result["error"]["details"]["hint"]
     assert result["metadata"]["executionTime"] < 5000
 
 

@@ -179,7 +179,9 @@ def test_timeout_kills_and_tells(place: Place, tongs: Run) -> None:
 
     done = tongs("tool", "run", "t", "--json")
 
-    assert (json.loads(done.stdout)["error"]["code"], done.code) == ("TIMEOUT", 1)
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], done.code) == ("TIMEOUT", 1)
+    assert "`timeout_ms` in the manifest" in error["details"]["hint"]
 
 
 def test_output_that_does_not_fit_is_a_warning_and_kept(place: Place, tongs: Run) -> None:

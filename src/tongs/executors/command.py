@@ -14,7 +14,7 @@ from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.executors.json_output import promised
-from tongs.executors.manifest import directory, left, refuse_nul, refused
+from tongs.executors.manifest import TIME, directory, left, refuse_nul, refused
 from tongs.executors.step import ending, failure, last_words, losses
 from tongs.output import decoded, visible
 from tongs.template import dollar
@@ -90,7 +90,7 @@ def _result(completed: Completed, tool: Tool) -> ToolResult:
     output = decoded(completed.stdout)
     error = None
     if completed.exit_code not in plan.exit_codes_ok:
-        error = failure(completed, tool.name) or ToolError(
+        error = failure(completed, tool.name, time=TIME) or ToolError(
             ErrorCode.EXECUTION_ERROR,
             f"{tool.name} ended with exit code {completed.exit_code}, which its manifest does not"
             " count as success",

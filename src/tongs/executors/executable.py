@@ -52,7 +52,7 @@ class ExecutableExecutor:
 def _result(completed: Completed, tool: Tool) -> ToolResult:
     output = decoded(completed.stdout)
     value = _parsed(output)
-    error = failure(completed, tool.name)
+    error = failure(completed, tool.name, time='its `config`, which may print {"timeout": "5m"}')
     told = _told(value) or (_told(_parsed(decoded(completed.stderr))) if error else None)
     if told is not None and not completed.timed_out and not completed.exceeded:
         error = _as_error(told, completed, tool)

@@ -14,6 +14,9 @@ from tongs.template.dollar import DollarText
 from tongs.template.manifest import Names
 from tongs.template.values import ABSENT, ValueRefused, Values
 
+# Where a manifest says how long a call may take.
+TIME = "`timeout_ms` in the manifest"
+
 
 def left(context: Context) -> float | None:
     """Seconds until the whole call has to be over."""

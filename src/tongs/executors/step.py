@@ -171,8 +171,13 @@ def result_of(completed: Completed, tool: Tool) -> ToolResult:
     )
 
 
-def failure(completed: Completed, subject: str) -> ToolError | None:
-    """What a failed process means, in words; None if it succeeded."""
+def failure(
+    completed: Completed, subject: str, *, time: str = "`timeout:` (milliseconds)"
+) -> ToolError | None:
+    """What a failed process means, in words; None if it succeeded.
+
+    `time` is where its author says how long it may take.
+    """
     tail = last_words(completed)
     details: dict[str, Any] = {"exitCode": completed.exit_code, "stderr": tail}
     said = f": {tail}" if tail else ""
@@ -182,7 +187,7 @@ def failure(completed: Completed, subject: str) -> ToolError | None:
             f"{subject} did not finish within {completed.duration:.3g} s"
             f" and was stopped with everything it had started{said}",
             details=details,
-            hint="give it more time with --timeout or `timeout:` (milliseconds)",
+            hint=f"give it more time with --timeout or {time}",
         )
     if completed.exceeded:
         return ToolError(
