@@ -399,3 +399,24 @@ def test_value_that_would_be_an_option_of_a_known_program_is_refused(
 
     assert done.code == 2
     assert "pack was not run: text may not begin with `-` here" in done.stderr
+
+
+def test_schema_with_references_takes_text_and_is_shown(place: Place, tongs: Run) -> None:
+    manifest(
+        place,
+        "t",
+        "name: t\ndescription: d\nkind: command\n"
+        "inputs:\n  schema:\n    type: object\n    required: [n, q]\n"
+        "    properties: {n: {$ref: '#/$defs/N'}, q: {$ref: '#/$defs/Q'}, any: true}\n"
+        "    $defs: {N: {type: integer}, Q: {type: object}}\n"
+        "exec: {command: {entrypoint: cat, stdin: {n: '${n}', q: '${q}', any: '${any}'}}}\n",
+    )
+    tongs("trust", "--yes")
+
+    done = tongs("tool", "run", "t", "n=5", 'q={"a": 1}', "any=x")
+    wrong = tongs("tool", "run", "t", "n=five", "q={}")
+    shown = tongs("tool", "get", "t")
+
+    assert json.loads(done.stdout) == {"n": 5, "q": {"a": 1}, "any": "x"}
+    assert wrong.stderr.endswith("hint: tongs tool run t --param n=3\n")
+    assert "n     integer  (required)" in shown.stdout
