@@ -420,3 +420,14 @@ def test_schema_with_references_takes_text_and_is_shown(place: Place, tongs: Run
     assert json.loads(done.stdout) == {"n": 5, "q": {"a": 1}, "any": "x"}
     assert wrong.stderr.endswith("hint: tongs tool run t --param n=3\n")
     assert "n     integer  (required)" in shown.stdout
+
+
+def test_schema_of_the_output_alone_says_that_it_is_json(place: Place, tongs: Run) -> None:
+    text = command("t", "echo", """, args: ['{"a": 1}']""")
+    manifest(place, "t", text + "outputs: {schema: {type: object, required: [b]}}\n")
+    tongs("trust", "--yes")
+
+    result = json.loads(tongs("tool", "run", "t", "--json").stdout)
+
+    assert result["value"] == {"a": 1}
+    assert result["warnings"] == ["the output does not fit its schema: b is required"]

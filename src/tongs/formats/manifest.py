@@ -118,6 +118,12 @@ class Reader:
             return {"type": "object", "properties": {}, "additionalProperties": False}
         return schema if "properties" in schema else {**schema, "properties": {}}
 
+    @property
+    def format(self) -> str:
+        """What the output is said to be; a schema of it is one of JSON."""
+        outputs = self.data.get("outputs") or {}
+        return outputs.get("format") or ("json" if "schema" in outputs else "")
+
     def problem(
         self, path: PathTuple, message: str, *, hint: str = "", rule: str = "definition"
     ) -> None:
@@ -256,8 +262,7 @@ class Reader:
 
         args = self.compiled((*where, "args"), [_text(each) for each in body.get("args") or ()])
         stdin = body.get("stdin")
-        outputs = self.data.get("outputs") or {}
-        shaped = (body.get("stdout") or {}).get("format") or outputs.get("format")
+        shaped = (body.get("stdout") or {}).get("format") or self.format
         plan = CommandPlan(
             names=self.names,
             entrypoint=entrypoint,
