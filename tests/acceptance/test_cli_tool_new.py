@@ -100,3 +100,20 @@ def test_files_that_lie_there_do_not_become_part_of_a_new_tool(place: Place, ton
 
     assert (done.code, f"{folder} already exists" in done.stderr) == (2, True)
     assert [path.name for path in folder.iterdir()] == ["strange.sh"]
+
+
+def test_name_of_a_tool_that_comes_with_tongs_is_refused(place: Place, tongs: Run) -> None:
+    """The built-in one would answer, so that nothing that is said next would hold."""
+    refused = tongs("tool", "new", "shell")
+
+    assert (refused.code, "would answer instead\nhint: " in refused.stderr) == (2, True)
+    assert not (place.project / ".tongs/tools/shell.yaml").exists()
+
+
+def test_definition_with_a_reserved_name_is_marked(place: Place, tongs: Run) -> None:
+    added = tongs("tool", "add", "shell", "--description", "mine", "--run", "date")
+    listed = tongs("tool", "list")
+
+    assert "yours answers to yaml:shell" in added.stderr
+    assert "[reserved] mine" in listed.stdout
+    assert "[reserved]" not in tongs("tool", "list", "--builtin").stdout

@@ -218,3 +218,11 @@ def test_a_file_that_is_no_tool_says_what_it_lacks(place: Place, tongs: Run) -> 
     assert "is neither YAML nor executable" in done.stdout
     assert done.code == 2
     assert tongs("tool", "validate", "./nothing").code == 2
+
+
+def test_a_folder_that_may_be_written_is_read_once(place: Place, tongs: Run) -> None:
+    place.tool("t", "description: d\nbash: echo\n")
+
+    shown = tongs("tool", "validate", "t").stdout
+
+    assert f"        reads: {place.project}\n        writes: {place.project}\n" in shown

@@ -324,3 +324,30 @@ def test_a_config_that_cannot_be_used_is_reported_as_data(place: Place, tongs: R
     file.chmod(0o666)
 
     assert _lint(tongs, place) == [(str(file), 0, "error", "place")]
+
+
+def test_what_a_tool_requires_and_nobody_has_is_a_warning_in_every_shape(
+    project: Path, tongs: Run, place: Place
+) -> None:
+    place.tool("t", "description: d\nbash: echo\ntags: [read]\nrequires: [sh, no-such-program]\n")
+    text = MANIFEST.replace("./run.sh", "echo").format(name="m")
+    _manifest(project / ".tongs/tools", "m", f"{text}requires:\n- no-such-program\n- bash>=99\n")
+    described = HELLO.replace('"tag":', '"requires": ["no-such-program"], "tags":')
+    _executable(project / ".tongs/tools/hello", described)
+
+    # To ask for a version is to run something, so nobody asks for a stranger.
+    found = _lint(tongs, place)
+    tongs("trust", "--yes")
+    trusted = _lint(tongs, place)
+
+    missing = ("warning", "missing-requirement")
+    assert [each for each in found if each[3] == missing[1]] == [
+        (".tongs/tools/m/tool.yml", 9, *missing),
+        (".tongs/tools/t.yaml", 4, *missing),
+    ]
+    assert [each for each in trusted if each[3] == missing[1]] == [
+        (".tongs/tools/hello", 0, *missing),
+        (".tongs/tools/m/tool.yml", 9, *missing),
+        (".tongs/tools/m/tool.yml", 10, *missing),
+        (".tongs/tools/t.yaml", 4, *missing),
+    ]

@@ -194,6 +194,7 @@ def test_the_verb_config_sets_the_timeout(place: Place, tongs: Run) -> None:
 
     result = json.loads(done.stdout)
     assert result["error"]["code"] == "TIMEOUT"
+    assert "its `config`" in result["error"]["details"]["hint"]
     assert result["metadata"]["executionTime"] < 5000
 
 
@@ -207,10 +208,11 @@ def test_a_tool_gets_at_least_an_empty_object(place: Place, tongs: Run) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("echo not json", "did not print JSON"),
+        ("echo not json", "did not print JSON: it begins with `not json`"),
+        ("true", "did not print JSON: it is empty"),
         ("echo '[]'", "JSON that is no object"),
         ("exit 7", "failed with exit code 7"),
-        ('echo \'{"name": "x"}\'', "description"),
+        ('echo \'{"name": "x"}\'', "description.input_schema: is required"),
         ("kill -9 $$", "failed with signal 9"),
         (
             'echo \'{"name": "x", "description": "y", "input_schema": {"type": "array"}}\'',
@@ -224,12 +226,45 @@ def test_a_tool_whose_description_fails_is_broken_with_the_reason(
     executable(place.project / "kodelet-tools/bad", f"#!/bin/sh\n{body}\n")
     tongs("trust", "--yes")
 
+    _is_broken(tongs, reason)
+
+
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        ("#!/bin/sh\r", "its first line ends in a carriage return"),
+        ("#!/no/such/sh", "its first line, /no/such/sh, does not exist"),
+        ("", "it is not a program"),
+    ],
+)
+def test_a_tool_that_cannot_be_started_says_why(
+    place: Place, tongs: Run, first: str, reason: str
+) -> None:
+    executable(place.project / "kodelet-tools/bad", f"{first}\n")
+    tongs("trust", "--yes")
+
+    _is_broken(tongs, reason)
+
+
+@pytest.mark.parametrize("timeout", ['"soon"', '"0s"', "-1", "true", "[]"])
+def test_a_timeout_that_cannot_be_kept_is_told(place: Place, tongs: Run, timeout: str) -> None:
+    """Else the tool would get another time than it says, and nobody would know."""
+    text = described("bad").replace("*)", f"config) echo '{{\"timeout\": {timeout}}}' ;;\n*)")
+    executable(place.project / "kodelet-tools/bad", text)
+    tongs("trust", "--yes")
+
+    _is_broken(tongs, "config.timeout: must be")
+    assert "FAIL  schema" in tongs("tool", "validate", "bad").stdout
+
+
+def _is_broken(tongs: Run, reason: str) -> None:
     listed = tongs("tool", "list")
     called = tongs("tool", "run", "bad")
 
     assert "[broken]" in listed.stdout
     assert reason in listed.stderr
     assert (called.code, reason in called.stderr) == (2, True)
+    assert "hint: " in called.stderr
     assert "Traceback" not in listed.stderr + called.stderr
 
 

@@ -189,7 +189,9 @@ def test_timeout_kills_and_tells(place: Place, tongs: Run) -> None:
 
     done = tongs("tool", "run", "t", "--json")
 
-    assert (json.loads(done.stdout)["error"]["code"], done.code) == ("TIMEOUT", 1)
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], done.code) == ("TIMEOUT", 1)
+    assert "`timeout_ms` in the manifest" in error["details"]["hint"]
 
 
 def test_output_that_does_not_fit_is_a_warning_and_kept(place: Place, tongs: Run) -> None:
@@ -395,3 +397,47 @@ def test_validate_runs_nothing_that_an_untrusted_project_brought(place: Place, t
     assert "not looked at before it is trusted: python:zzz>=1" in done.stdout + done.stderr
     assert "9.9" not in done.stdout + done.stderr
     assert python.exists()
+
+
+def test_value_that_would_be_an_option_of_a_known_program_is_refused(
+    place: Place, tongs: Run
+) -> None:
+    manifest(place, "pack", command("pack", "tar", ', args: ["-cf", "/dev/null", "${text}"]'))
+    tongs("trust", "--yes", "pack")
+
+    done = tongs("tool", "run", "pack", "text=--to-command=id")
+
+    assert done.code == 2
+    assert "pack was not run: text may not begin with `-` here" in done.stderr
+
+
+def test_schema_with_references_takes_text_and_is_shown(place: Place, tongs: Run) -> None:
+    manifest(
+        place,
+        "t",
+        "name: t\ndescription: d\nkind: command\n"
+        "inputs:\n  schema:\n    type: object\n    required: [n, q]\n"
+        "    properties: {n: {$ref: '#/$defs/N'}, q: {$ref: '#/$defs/Q'}, any: true}\n"
+        "    $defs: {N: {type: integer}, Q: {type: object}}\n"
+        "exec: {command: {entrypoint: cat, stdin: {n: '${n}', q: '${q}', any: '${any}'}}}\n",
+    )
+    tongs("trust", "--yes")
+
+    done = tongs("tool", "run", "t", "n=5", 'q={"a": 1}', "any=x")
+    wrong = tongs("tool", "run", "t", "n=five", "q={}")
+    shown = tongs("tool", "get", "t")
+
+    assert json.loads(done.stdout) == {"n": 5, "q": {"a": 1}, "any": "x"}
+    assert wrong.stderr.endswith("hint: tongs tool run t --param n=3\n")
+    assert "n     integer  (required)" in shown.stdout
+
+
+def test_schema_of_the_output_alone_says_that_it_is_json(place: Place, tongs: Run) -> None:
+    text = command("t", "echo", """, args: ['{"a": 1}']""")
+    manifest(place, "t", text + "outputs: {schema: {type: object, required: [b]}}\n")
+    tongs("trust", "--yes")
+
+    result = json.loads(tongs("tool", "run", "t", "--json").stdout)
+
+    assert result["value"] == {"a": 1}
+    assert result["warnings"] == ["the output does not fit its schema: b is required"]

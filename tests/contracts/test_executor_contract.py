@@ -23,6 +23,7 @@ from tongs.executors import KEYS, Executors
 SHARED = {
     "step",
     "manifest",
+    "json_output",
     "http_connection",
     "http_exchange",
     "http_redirect",

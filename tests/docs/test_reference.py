@@ -62,6 +62,8 @@ def test_yaml_tool_page_lists_every_key_of_the_schema(section: str, schema: dict
 @pytest.mark.parametrize(
     ("section", "schema"),
     [
+        ("Keys of a manifest", files.load("manifest")),
+        ("exec.command", EXEC["command"]),
         ("exec.http", HTTP),
         ("exec.response", HTTP["properties"]["response"]),
         ("exec.python", EXEC["python"]),

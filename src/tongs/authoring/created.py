@@ -15,9 +15,8 @@ from tongs.core.annotations import Any
 from tongs.core.errors import Problem
 from tongs.schema.document import Document, PathTuple, parse
 from tongs.template import dollar
-from tongs.template.placeholder import Mode, Placeholder
-from tongs.template.values import Slot, TemplateError
-from tongs.template.words import Word, WordsTemplate, check_programs
+from tongs.template.manifest_line import code_in, input_slot, line
+from tongs.template.values import Slot, Slots, TemplateError
 
 RULE = "created-tool"
 
@@ -95,7 +94,7 @@ def _command(
                 "leave it out",
             )
     slots = _slots((data.get("inputs") or {}).get("schema") or {})
-    for error in _code_in(entrypoint, args, slots):
+    for _, error in _code_in(entrypoint, args, slots):
         yield _problem(document, (*where, "args"), error.message, error.hint)
     given = _names(body.get("stdin")) & {name for name, slot in slots.items() if not slot.harmless}
     if given and _reads_code(entrypoint, args):
@@ -111,12 +110,12 @@ def _given(body: Mapping[str, Any]) -> bool:
     return body.get("stdin") not in (None, "")
 
 
-def _code_in(entrypoint: str, args: list[str], slots: Mapping[str, Slot]) -> list[TemplateError]:
+def _code_in(entrypoint: str, args: list[str], slots: Slots) -> list[tuple[int, TemplateError]]:
     """Every value that a second interpreter would read as code: `bash -c "ls ${path}"`."""
-    words = [Word((entrypoint,), bare=False)]
-    for number, text in enumerate(args):
-        words.append(_word(text, slots, number))
-    return check_programs(WordsTemplate(tuple(words), frozenset(), frozenset(), windows=False))
+    texts = [dollar.compile(text, _names(text)) for text in args]
+    # A name that nobody declared is said elsewhere, and could be anything.
+    known = {name: slots.get(name, Slot(name)) for text in texts for name in text.names}
+    return list(code_in(line(entrypoint, texts, known), known))
 
 
 def _reads_code(entrypoint: str, args: list[str]) -> bool:
@@ -126,32 +125,11 @@ def _reads_code(entrypoint: str, args: list[str]) -> bool:
     return any(_code_in(entrypoint, [*args, *option, "${value}"], probe) for option in options)
 
 
-def _word(text: str, slots: Mapping[str, Slot], number: int) -> Word:
-    compiled = dollar.compile(text, _names(text))
-    pieces = tuple(
-        part
-        if isinstance(part, str)
-        # Each at a place of its own, by which findings are told apart.
-        else Placeholder(slots.get(part.name, Slot(part.name)), Mode.SAFE, number * 1000 + place, 0)
-        for place, part in enumerate(compiled.parts)
-    )
-    # A list fills several words, as a bare placeholder does.
-    return Word(pieces, bare=compiled.whole is not None)
-
-
 def _slots(schema: Mapping[str, Any]) -> dict[str, Slot]:
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return {}
-    return {
-        name: Slot(
-            name,
-            type=entry["type"] if isinstance(entry.get("type"), str) else "string",
-            closed="enum" in entry or "const" in entry,
-        )
-        for name, entry in properties.items()
-        if isinstance(entry, Mapping)
-    }
+    return {name: input_slot(name, entry) for name, entry in properties.items()}
 
 
 def _names(data: Any) -> frozenset[str]:

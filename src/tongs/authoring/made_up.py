@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tongs.core.annotations import Any
+from tongs.schema.resolve import plain
 
 _BY_TYPE: Mapping[str, Any] = {
     "string": "text",
@@ -21,7 +22,7 @@ def arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A value for everything that is required; they need not fit a pattern."""
     properties = schema.get("properties") or {}
     return {
-        name: value(properties.get(name))
+        name: value(plain(properties.get(name), schema))
         for name in schema.get("required") or ()
         if isinstance(name, str)
     }

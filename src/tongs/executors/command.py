@@ -13,12 +13,13 @@ from tongs.core.permissions import absolute
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
-from tongs.executors.manifest import directory, left, refuse_nul, structured
+from tongs.executors.json_output import promised
+from tongs.executors.manifest import TIME, directory, left, refuse_nul, refused
 from tongs.executors.step import ending, failure, last_words, losses
 from tongs.output import decoded, visible
 from tongs.template import dollar
 from tongs.template.manifest import CommandPlan
-from tongs.template.values import ABSENT, Values, plain_text, utf8
+from tongs.template.values import ABSENT, ValueRefused, Values, plain_text, utf8
 
 
 def create(executors: Mapping[str, Executor]) -> CommandExecutor:
@@ -52,6 +53,11 @@ class CommandExecutor:
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         plan: CommandPlan = context.tool.plan
         values = plan.names.values(arguments, context.world.environment)
+        try:
+            if plan.line is not None:
+                plan.line.refuse_options(values)
+        except ValueRefused as refusal:
+            raise refused(context.tool, plan.names, refusal) from None
         added = {name: text.value(values) for name, text in plan.env.items()}
         stdin = _stdin(plan, values)
         command = Command(
@@ -84,13 +90,13 @@ def _result(completed: Completed, tool: Tool) -> ToolResult:
     output = decoded(completed.stdout)
     error = None
     if completed.exit_code not in plan.exit_codes_ok:
-        error = failure(completed, tool.name) or ToolError(
+        error = failure(completed, tool.name, time=TIME) or ToolError(
             ErrorCode.EXECUTION_ERROR,
             f"{tool.name} ended with exit code {completed.exit_code}, which its manifest does not"
             " count as success",
             details={"exitCode": completed.exit_code, "stderr": last_words(completed)},
         )
-    value, warnings = structured(output, plan.json and error is None)
+    value, warnings = promised(completed) if plan.json and error is None else (None, [])
     return ToolResult(
         output=output,
         value=value,

@@ -12,6 +12,7 @@ from tongs.core.execution import Command, Completed, Context, Executor, World
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
+from tongs.executors.json_output import read_with_gaps
 from tongs.executors.step import ending, failure, last_words, losses
 from tongs.output import decoded, visible
 
@@ -51,7 +52,7 @@ class ExecutableExecutor:
 def _result(completed: Completed, tool: Tool) -> ToolResult:
     output = decoded(completed.stdout)
     value = _parsed(output)
-    error = failure(completed, tool.name)
+    error = failure(completed, tool.name, time='its `config`, which may print {"timeout": "5m"}')
     told = _told(value) or (_told(_parsed(decoded(completed.stderr))) if error else None)
     if told is not None and not completed.timed_out and not completed.exceeded:
         error = _as_error(told, completed, tool)
@@ -70,11 +71,11 @@ def _result(completed: Completed, tool: Tool) -> ToolResult:
 
 def _parsed(text: str) -> Any:
     """The text as JSON, where it is an object or a list; other text means itself."""
-    if not text.lstrip().startswith(("{", "[")):
+    if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return None
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return read_with_gaps(text)
+    except ValueError:
         return None
 
 

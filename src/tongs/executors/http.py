@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tongs.core.annotations import Any
-from tongs.core.errors import ErrorCode, ToolError
+from tongs.core.errors import ToolError
 from tongs.core.execution import Context, Executor, World
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool
 from tongs.executors.http_request import Request, built, shown, without_secrets
 from tongs.executors.http_sender import Sender, Terms
 from tongs.executors.keeping import held
+from tongs.executors.manifest import refused
 from tongs.template.manifest import HttpPlan
 from tongs.template.values import ValueRefused, Values
 
@@ -31,8 +32,8 @@ class HttpExecutor:
         plan: HttpPlan = tool.plan
         try:
             return shown(plan, arguments)
-        except ValueRefused as refused:
-            raise _refused(tool, plan, refused) from None
+        except ValueRefused as refusal:
+            raise refused(tool, plan.names, refusal) from None
 
     async def execute(self, arguments: Mapping[str, Any], context: Context) -> ToolResult:
         tool = context.tool
@@ -40,8 +41,8 @@ class HttpExecutor:
         values = plan.names.values(arguments, context.world.environment)
         try:
             request = built(plan, values)
-        except ValueRefused as refused:
-            raise _refused(tool, plan, refused) from None
+        except ValueRefused as refusal:
+            raise refused(tool, plan.names, refusal) from None
         return await self._sent(request, values, context)
 
     async def _sent(self, request: Request, values: Values, context: Context) -> ToolResult:
@@ -60,12 +61,3 @@ class HttpExecutor:
         redact = str if context.redactor is None else context.redactor.text
         url = shown(answer.request.url)
         return held(result_of(answer, plan, context.tool.name, url, redact), context)
-
-
-def _refused(tool: Tool, plan: HttpPlan, refused: ValueRefused) -> ToolError:
-    what = f"the secret {refused.name}" if refused.name in plan.names.secrets else refused.name
-    return ToolError(
-        ErrorCode.INVALID_ARGUMENTS,
-        f"{tool.name} was not run: {what} {refused.reason}",
-        details={"parameter": refused.name},
-    )

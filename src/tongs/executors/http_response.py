@@ -14,7 +14,8 @@ from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.result import ToolResult
 from tongs.executors.http_connection import causes
 from tongs.executors.http_exchange import Answer
-from tongs.executors.manifest import read_json
+from tongs.executors.json_output import read_json
+from tongs.executors.manifest import TIME
 from tongs.output import decoded, visible
 from tongs.template.manifest import HttpPlan, Projected
 
@@ -84,7 +85,7 @@ def failure(error: Exception, name: str, url: str, host: str) -> ToolError:
             ErrorCode.TIMEOUT,
             f"{name} got no whole answer from {host} in time",
             details=details,
-            hint="give it more time with --timeout or `timeout_ms` in the manifest",
+            hint=f"give it more time with --timeout or {TIME}",
         )
     reason = _reason(error, host)
     return ToolError(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os.path
 import time
-from collections.abc import Iterable
 
-from tongs.core.annotations import Any
 from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.execution import Command, Context
 from tongs.core.permissions import absolute, covered
 from tongs.core.tool import Tool
 from tongs.output import visible
 from tongs.template.dollar import DollarText
-from tongs.template.values import ABSENT, Values
+from tongs.template.manifest import Names
+from tongs.template.values import ABSENT, ValueRefused, Values
 
-# Nobody means more; and a value is walked by functions that call themselves.
-DEEPEST_JSON = 100
-_TOO_DEEP = f"it is nested deeper than {DEEPEST_JSON} levels"
+# Where a manifest says how long a call may take.
+TIME = "`timeout_ms` in the manifest"
 
 
 def left(context: Context) -> float | None:
@@ -67,38 +64,11 @@ def refuse_nul(command: Command, tool: Tool) -> None:
         )
 
 
-def structured(output: str, wanted: bool) -> tuple[Any, list[str]]:
-    """The output as data, where it was promised to be JSON; else what is wrong with it."""
-    if not wanted:
-        return None, []
-    try:
-        return read_json(output), []
-    except ValueError as error:
-        return None, [f"the output is no JSON, though the manifest says so: {error}"]
-
-
-def read_json(text: str) -> Any:
-    """JSON of somebody else. Raises ValueError, also for what would break whoever walks it."""
-    try:
-        data = json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
-    if text.count("[") + text.count("{") > DEEPEST_JSON:
-        level = [data]
-        for _ in range(DEEPEST_JSON):
-            level = [item for each in level for item in _items(each)]
-            if not level:
-                break
-        else:
-            raise ValueError(_TOO_DEEP)
-    return data
-
-
-def _items(data: Any) -> Iterable[Any]:
-    """What is inside, as far as it has an inside itself."""
-    found = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
-    return (item for item in found if isinstance(item, dict | list))
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+def refused(tool: Tool, names: Names, refusal: ValueRefused) -> ToolError:
+    """A value that its place in the manifest cannot carry."""
+    what = f"the secret {refusal.name}" if refusal.name in names.secrets else refusal.name
+    return ToolError(
+        ErrorCode.INVALID_ARGUMENTS,
+        f"{tool.name} was not run: {what} {refusal.reason}",
+        details={"parameter": refusal.name},
+    )

@@ -23,7 +23,7 @@ from tongs.core.execution import (
 from tongs.core.record import dataclass
 from tongs.core.result import ToolResult
 from tongs.core.tool import Tool, Trust
-from tongs.executors.manifest import directory, left
+from tongs.executors.manifest import TIME, directory, left
 from tongs.executors.step import ending, failure, last_words, losses
 from tongs.output import decoded, visible
 from tongs.template import dollar
@@ -176,7 +176,7 @@ def _error(kind: str, text: str, completed: Completed, tool: Tool) -> ToolError 
     if kind == "error" and completed.exit_code == 1:
         return _told(json.loads(text), completed, tool)
     plan: PythonPlan = tool.plan
-    return failure(completed, tool.name) or ToolError(
+    return failure(completed, tool.name, time=TIME) or ToolError(
         ErrorCode.EXECUTION_ERROR,
         f"{tool.name} ended without an answer: {plan.module}.{plan.function} did not return",
         details={"exitCode": completed.exit_code, "stderr": last_words(completed)},

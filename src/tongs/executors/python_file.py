@@ -97,7 +97,7 @@ def _error(kind: str, text: str, completed: Completed, tool: Tool) -> ToolError:
             details={**told["details"], **({"stderr": stderr} if stderr else {})},
             blocked_by=BlockedBy(blocked) if blocked in list(BlockedBy) else None,
         )
-    return failure(completed, tool.name) or ToolError(
+    return failure(completed, tool.name, time="`@tool(timeout=…)` (seconds)") or ToolError(
         ErrorCode.EXECUTION_ERROR,
         f"{tool.name} ended without an answer: it did not return",
         details={"exitCode": completed.exit_code, "stderr": stderr},

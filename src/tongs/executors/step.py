@@ -159,19 +159,25 @@ class refused_values_named:  # noqa: N801 - reads as a statement: with refused_v
 def result_of(completed: Completed, tool: Tool) -> ToolResult:
     """stdout is the result; stderr and how the process ended go beside it."""
     metadata = {"exitCode": completed.exit_code, **ending(completed)}
-    output = decoded(completed.stdout)
     error = failure(completed, tool.name)
+    value, warnings = structured(completed, tool)
     return ToolResult(
-        output=output,
-        value=_structured(tool, output),
+        output=decoded(completed.stdout),
+        value=value,
         error=error,
-        warnings=losses(completed),
+        # Who failed has broken no promise about its output.
+        warnings=[*losses(completed), *(warnings if error is None else ())],
         metadata=metadata,
     )
 
 
-def failure(completed: Completed, subject: str) -> ToolError | None:
-    """What a failed process means, in words; None if it succeeded."""
+def failure(
+    completed: Completed, subject: str, *, time: str = "`timeout:` (milliseconds)"
+) -> ToolError | None:
+    """What a failed process means, in words; None if it succeeded.
+
+    `time` is where its author says how long it may take.
+    """
     tail = last_words(completed)
     details: dict[str, Any] = {"exitCode": completed.exit_code, "stderr": tail}
     said = f": {tail}" if tail else ""
@@ -181,7 +187,7 @@ def failure(completed: Completed, subject: str) -> ToolError | None:
             f"{subject} did not finish within {completed.duration:.3g} s"
             f" and was stopped with everything it had started{said}",
             details=details,
-            hint="give it more time with --timeout or `timeout` (in a manifest `timeout_ms`)",
+            hint=f"give it more time with --timeout or {time}",
         )
     if completed.exceeded:
         return ToolError(
@@ -240,15 +246,13 @@ def cut(held: int, written: int, handle: str | None, lost: int) -> str:
     return f"the output was cut: {held} of {written} bytes are here{whole}{rest}"
 
 
-def _structured(tool: Tool, output: str) -> Any:
+def structured(completed: Completed, tool: Tool) -> tuple[Any, list[str]]:
+    """The output as data, where the tool promises some, and what is wrong with it."""
     if tool.output_schema is None:
-        return None
-    import json  # noqa: PLC0415 - only tools that promise a structure
+        return None, []
+    from tongs.executors.json_output import promised  # noqa: PLC0415 - few tools promise it
 
-    try:
-        return json.loads(output)
-    except ValueError:
-        return None
+    return promised(completed)
 
 
 def _environment(plan: Plan, step: Step, values: Values, context: Context) -> dict[str, str]:

@@ -27,6 +27,7 @@ from tongs.executors.step import (
     losses,
     refused_values_named,
     result_of,
+    structured,
 )
 from tongs.output import decoded, visible
 from tongs.template.plan import STEP_PROPERTIES, Nested, Plan, Process, Step
@@ -97,7 +98,7 @@ class StepsExecutor:
             progress.took(step, completed, inner, context.tool)
             if progress.error is not None and not step.continue_on_error:
                 break
-        return progress.result()
+        return progress.result(context.tool)
 
     async def _run(
         self, step: Step, values: Values, context: Context
@@ -147,13 +148,17 @@ class Progress:
         self.warnings += [f"{step.name}: {loss}" for loss in losses(completed)]
         _remember(step, completed, self.values, self.whole)
 
-    def result(self) -> ToolResult:
+    def result(self, tool: Tool) -> ToolResult:
         assert self.last is not None, "the schema asks for at least one step"
+        value: Any = self.value
+        warnings: list[str] = []
+        if value is None and self.error is None:
+            value, warnings = structured(self.last, tool)
         return ToolResult(
             output=decoded(self.last.stdout),
-            value=self.value,
+            value=value,
             error=self.error,
-            warnings=self.warnings,
+            warnings=[*self.warnings, *warnings],
             metadata={
                 "exitCode": self.last.exit_code,
                 **ending(self.last),

@@ -10,11 +10,15 @@ from tongs.core.permissions import Permissions
 from tongs.core.record import dataclass, field
 from tongs.core.tool import Origin, Tool, Trust
 from tongs.schema.check import SchemaInvalid, check_root, check_schema, violations
-from tongs.schema.document import field_name
+from tongs.schema.document import PathTuple, field_name
 from tongs.schema.files import load as schema_called
 from tongs.schema.units import duration, limits
 
 SCHEMA = "description"
+# The verbs that say what it is, besides `run`.
+DESCRIPTION, CONFIG = "description", "config"
+RULE = "description"
+HINT = "compare with `tongs schema description`"
 DEFAULT_TIMEOUT = 30.0
 # A larger one is run where it lies, after a look at its digest.
 LARGEST_COPY = 16 * 1024 * 1024
@@ -58,7 +62,7 @@ def unknown(name: str, origin: Origin, data: bytes) -> Tool:
 def load(described: Described, origin: Origin, data: bytes, defaults: Defaults) -> Tool:
     """The tool that an executable described. Raises DefinitionInvalid."""
     said = described.description
-    if problems := [*_problems(said, origin.path)]:
+    if problems := [*_problems(said, origin.path), *_config_problems(described, origin.path)]:
         raise DefinitionInvalid(problems)
     schema = dict(said["input_schema"])
     schema.setdefault("properties", {})
@@ -99,15 +103,22 @@ def _plan(origin: Origin, data: bytes) -> ExecutablePlan:
 
 
 def _timeout(config: Mapping[str, Any], defaults: Defaults) -> float:
+    return duration(config["timeout"]) if "timeout" in config else defaults.timeout
+
+
+def _config_problems(described: Described, path: str) -> list[Problem]:
+    """A timeout that could not be kept: without it a tool would get another than it says."""
     try:
-        return duration(config["timeout"])
-    except (KeyError, ValueError):
-        return defaults.timeout
+        wrong = "" if _timeout(described.config, Defaults()) > 0 else "must be more than 0s"
+    except ValueError as error:
+        wrong = str(error)
+    where, hint = f"{CONFIG}.timeout", 'print a duration: {"timeout": "30m"}'
+    return [Problem(path, wrong, field=where, rule=RULE, hint=hint)] if wrong else []
 
 
 def _problems(said: Mapping[str, Any], path: str) -> list[Problem]:
     found = [
-        Problem(path, f"its description: {violation.message}", field=field_name(violation.path))
+        _problem(path, violation.path, violation.message)
         for violation in violations(schema_called(SCHEMA), said)
     ]
     if found:
@@ -115,13 +126,17 @@ def _problems(said: Mapping[str, Any], path: str) -> list[Problem]:
     try:
         check_root(said["input_schema"])
     except SchemaInvalid as invalid:
-        where = field_name(("input_schema", *invalid.path))
-        return [Problem(path, f"its description: {invalid.message}", field=where)]
+        return [_problem(path, ("input_schema", *invalid.path), invalid.message)]
     output = (said.get("outputs") or {}).get("schema")
     if output is not None:
         try:
             check_schema(output)
         except SchemaInvalid as invalid:
-            where = field_name(("outputs", "schema", *invalid.path))
-            return [Problem(path, f"its description: {invalid.message}", field=where)]
+            return [_problem(path, ("outputs", "schema", *invalid.path), invalid.message)]
     return []
+
+
+def _problem(path: str, where: PathTuple, message: str) -> Problem:
+    """Something in the answer to `description`, which no line of the file names."""
+    field_ = field_name((DESCRIPTION, *where))
+    return Problem(path, message, field=field_, rule=RULE, hint=HINT)

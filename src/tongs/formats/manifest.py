@@ -82,6 +82,10 @@ class Reader:
             self._check_inputs()
             self._check_outputs()
         plan, parts = self._plan()
+        if isinstance(plan, CommandPlan) and not (checked or self.problems):
+            from tongs.formats.manifest_command import check  # noqa: PLC0415 - first load only
+
+            check(self, plan)
         approval = data.get("approval") or {}
         outputs = data.get("outputs") or {}
         return Tool(
@@ -113,6 +117,12 @@ class Reader:
         if schema is None:
             return {"type": "object", "properties": {}, "additionalProperties": False}
         return schema if "properties" in schema else {**schema, "properties": {}}
+
+    @property
+    def format(self) -> str:
+        """What the output is said to be; a schema of it is one of JSON."""
+        outputs = self.data.get("outputs") or {}
+        return outputs.get("format") or ("json" if "schema" in outputs else "")
 
     def problem(
         self, path: PathTuple, message: str, *, hint: str = "", rule: str = "definition"
@@ -241,23 +251,28 @@ class Reader:
 
     def _command(self, body: Mapping[str, Any]) -> tuple[CommandPlan, Sequence[str]]:
         where: PathTuple = ("exec", "command")
-        entrypoint = body["entrypoint"]
+        written = entrypoint = body["entrypoint"]
         parts: tuple[str, ...] = ()
-        if "/" in entrypoint:
-            entrypoint = self._existing((*where, "entrypoint"), entrypoint)
+        if "${" in written:
+            self._refuse_value((*where, "entrypoint"), written)
+        elif "/" in written:
+            entrypoint = self._existing((*where, "entrypoint"), written)
             parts = (entrypoint,)
+        from tongs.formats.manifest_command import known_line  # noqa: PLC0415 - command only
+
+        args = self.compiled((*where, "args"), [_text(each) for each in body.get("args") or ()])
         stdin = body.get("stdin")
-        outputs = self.data.get("outputs") or {}
-        shaped = (body.get("stdout") or {}).get("format") or outputs.get("format")
+        shaped = (body.get("stdout") or {}).get("format") or self.format
         plan = CommandPlan(
             names=self.names,
             entrypoint=entrypoint,
-            args=self.compiled((*where, "args"), [_text(each) for each in body.get("args") or ()]),
+            args=args,
             env=self.texts((*where, "env"), body.get("env")),
             stdin=None if stdin is None else self.compiled((*where, "stdin"), stdin),
             cwd=self._directory((*where, "cwd"), body),
             json=shaped == "json",
             exit_codes_ok=tuple(body.get("exit_codes_ok") or (0,)),
+            line=known_line(self, written, args),
         )
         return plan, parts
 
@@ -289,6 +304,13 @@ class Reader:
 
     def _directory(self, path: PathTuple, body: Mapping[str, Any]) -> DollarText | None:
         return self.text(path, body["cwd"]) if "cwd" in body else None
+
+    def _refuse_value(self, path: PathTuple, written: str) -> None:
+        """No value has a place in an entrypoint, not even the directory of the tool."""
+        beside = os.path.relpath(self.folder, self.base)
+        plain = os.path.normpath(written.replace(f"${{{TOOL_DIR}}}", beside))
+        hint = f"write `{plain}`" if "${" not in plain else "write the program's name or path"
+        self.problem(path, "the program cannot come from a value", hint=hint, rule="program-name")
 
     def _existing(self, path: PathTuple, written: str) -> str:
         """The file an author means; a problem that says where it does lie, if it is missing."""

@@ -70,7 +70,7 @@ def plan(reader: Reader, body: Mapping[str, Any]) -> HttpPlan | None:
         retries=body.get("retries", 0),
         redirects=body.get("redirects", _DEFAULT_REDIRECTS),
         max_bytes=units.size(body.get("max_bytes", _DEFAULT_BYTES)),
-        format=(reader.data.get("outputs") or {}).get("format", ""),
+        format=reader.format,
     )
 
 

@@ -12,6 +12,7 @@ from tongs.core.record import dataclass, field, replace
 from tongs.schema.document import Document
 from tongs.template import text as text_template
 from tongs.template import words
+from tongs.template.placeholder import Placeholder, find
 from tongs.template.plan import STEP_PROPERTIES, Action, Nested, Plan, Process, Script, Step
 from tongs.template.text import DataTemplate, TextTemplate
 from tongs.template.values import Slot, TemplateError
@@ -115,7 +116,10 @@ class Compiler:
             return None
         if key == "run":
             compiled = self.compiled((*path, key), lambda: self._words(data[key]))
-            return None if compiled is None else Process(compiled)
+            if compiled is None:
+                return None
+            self._check_input(compiled, data, path)
+            return Process(compiled)
         if key == "tool":
             return Nested(data["tool"], data.get("mcp"))
         shell = SCRIPT_KEYS.get(key) or str(data.get("shell", "default"))
@@ -127,6 +131,17 @@ class Compiler:
         for error in () if self.checked else words.check_programs(template):
             raise error
         return template
+
+    def _check_input(
+        self, template: words.WordsTemplate, data: Mapping[str, Any], path: Path
+    ) -> None:
+        """A program that runs what it reads: `run: bash` with a value in `input:`."""
+        if self.checked or data.get("input") is None:
+            return
+        items = find(str(data["input"]), self.slots)
+        values = [item for item in items if isinstance(item, Placeholder)]
+        for error in words.check_programs(template, values):
+            self.problem((*path, "input"), error.message, hint=error.hint, rule=error.rule)
 
     def _only_one(self, data: Mapping[str, Any], path: Path) -> str | None:
         """The one action key, chosen by platform where there is one for each."""

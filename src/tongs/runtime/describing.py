@@ -19,20 +19,21 @@ from tongs.core.execution import Command, Completed, Event, Policy, Sandbox
 from tongs.core.permissions import Limits, Permissions
 from tongs.core.record import dataclass
 from tongs.core.tool import Origin, Trust
-from tongs.formats.executable import LARGEST_COPY, Defaults, Described
-from tongs.output import decoded
+from tongs.formats.executable import CONFIG, DESCRIPTION, LARGEST_COPY, Defaults, Described
+from tongs.output import decoded, visible
 from tongs.runtime.documents import program_bytes
+from tongs.sandbox.failures import interpreter_missing
 from tongs.store.cache import DefinitionCache
 
 if TYPE_CHECKING:
     from tongs.core.execution import Session
 
-DESCRIPTION, CONFIG = "description", "config"
 # Seconds, and bytes of output.
 PATIENCE = 10.0
 LIMITS = Limits(memory=1024**3, processes=64, file_size=16 * 1024**2, output=1024**2)
 # A failure may have been somebody else's (a program that is missing): it is believed for so long.
 BELIEVED = 600.0
+_HINT = "print JSON as `tongs schema description` says it, and nothing else"
 # More than any tool that people write; the bytes are read whole, to be hashed.
 _LARGEST = 512 * 1024 * 1024
 
@@ -62,10 +63,12 @@ class Describer:
         try:
             said = self.answer(origin, data, DESCRIPTION)
         except ToolError as error:
-            return {"problem": f"`description` could not be run: {error.message}", "when": now()}
+            reason, hint = interpreter_missing(data) or (error.message, error.hint)
+            problem = f"`description` could not be run: {reason}"
+            return {"problem": problem, "hint": hint, "when": now()}
         problem, description = read_description(said)
         if problem:
-            return {"problem": problem, "when": now()}
+            return {"problem": problem, "hint": _HINT, "when": now()}
         return {DESCRIPTION: description, CONFIG: self._config(origin, data)}
 
     def _config(self, origin: Origin, data: bytes) -> dict[str, Any]:
@@ -106,7 +109,9 @@ def told(
         kept = ask()
         cache.put(key, kept)
     if "problem" in kept:
-        raise DefinitionInvalid([Problem(origin.path, kept["problem"], rule="description")])
+        hint = str(kept.get("hint", ""))
+        problem = Problem(origin.path, kept["problem"], rule="description", hint=hint)
+        raise DefinitionInvalid([problem])
     return kept
 
 
@@ -145,7 +150,9 @@ def read_description(said: Completed) -> tuple[str, Any]:
     try:
         answer = json.loads(said.stdout)
     except (ValueError, RecursionError) as error:
-        return f"`description` did not print JSON: {error}{last_words(said)}", None
+        begins = visible(decoded(said.stdout[:60])).strip().partition("\n")[0]
+        what = f"it begins with `{begins}`" if begins else "it is empty"
+        return f"`description` did not print JSON: {what} ({error}){last_words(said)}", None
     if not isinstance(answer, dict):
         return "`description` printed JSON that is no object", None
     return "", answer
@@ -159,7 +166,7 @@ def is_fresh(kept: Mapping[str, Any]) -> bool:
 
 
 def has_timeout(answer: Any) -> bool:
-    return isinstance(answer, dict) and isinstance(answer.get("timeout"), str | int | float)
+    return isinstance(answer, dict) and answer.get("timeout") is not None
 
 
 def now() -> float:

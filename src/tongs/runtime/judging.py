@@ -127,12 +127,14 @@ def _tool(runtime: Runtime, words: Sequence[str]) -> tuple[Tool | None, Sequence
 
 def _arguments(tool: Tool, pairs: Sequence[str]) -> dict[str, Any]:
     from tongs.schema.coerce import coerce  # noqa: PLC0415 - calls only
+    from tongs.schema.resolve import plain  # noqa: PLC0415 - as above
 
     properties: Mapping[str, Any] = tool.input_schema.get("properties", {})
     found: dict[str, Any] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        found[name] = coerce(value, properties[name]) if name in properties else value
+        asked = plain(properties.get(name), tool.input_schema)
+        found[name] = coerce(value, asked) if name in properties else value
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tongs.authoring.lint import RULES, Format, lint_document
 from tongs.authoring.lint.executables import (
@@ -25,7 +25,7 @@ from tongs.core.digest import digest_of
 from tongs.core.errors import DefinitionInvalid, Problem, ToolError
 from tongs.core.record import dataclass, field, replace
 from tongs.core.scope import Scope
-from tongs.core.tool import Origin
+from tongs.core.tool import Origin, Tool
 from tongs.formats import executable, manifest, python_file, yaml, yaml_parameters
 from tongs.formats.yaml_steps import Host
 from tongs.registry import Entry
@@ -65,6 +65,9 @@ class Found:
     base: str = ""
     # The person named this very file.
     by_hand: bool = False
+    # What it defines, where that can be loaded, and whether that may be run.
+    tool: Tool | None = None
+    trusted: bool = False
 
     def again(self, linter: Linter | None, data: bytes) -> Found:
         """The same file with other content."""
@@ -81,7 +84,7 @@ class Linter:
         self._catalogue = catalogue
         # Where the relative paths of the project's tools start.
         self._root = root
-        host = Host(platform(), default_shell(settings, host_environment()))
+        host = self._host = Host(platform(), default_shell(settings, host_environment()))
         self._format = Format(
             load=lambda document: yaml.load(document, Origin(format="yaml"), host),
             slots=yaml_parameters.slots,
@@ -96,7 +99,7 @@ class Linter:
         """
         try:
             if entry.format == EXECUTABLE:
-                return Found(entry, self._executable(entry, project))
+                return self._executable(entry, project)
             if entry.format == PYTHON:
                 return Found(entry, self._python(entry, project))
             data = self._catalogue.folders.read(entry.path) if data is None else data
@@ -111,19 +114,23 @@ class Linter:
         problems = lint_document(document, self._format)
         shaped = not any(problem.rule in SHAPELESS for problem in problems)
         views = list(definitions(document, self._format)) if shaped else []
-        return Found(_renamed(entry, yaml.name_of(document)), problems, document, views)
+        seen = Found(_renamed(entry, yaml.name_of(document)), problems, document, views)
+        if shaped and _requires(document):
+            seen.tool = _loaded(lambda: yaml.load(document, Origin(path=entry.path), self._host))
+        return seen
 
     def _manifest(self, entry: Entry, document: Document, project: str) -> Found:
         origin = self._origin(entry, project)
         base = origin.project or os.path.dirname(entry.path)
 
-        def load(document: Document) -> object:
+        def load(document: Document) -> Tool:
             tool = manifest.load(document, origin)
             # Trust covers the whole directory, so it must be one that can be read.
             try:
-                return bundle(os.path.dirname(entry.path), tool.parts)
+                bundle(os.path.dirname(entry.path), tool.parts)
             except DefinitionInvalid as invalid:
                 raise DefinitionInvalid([_about(entry.path, p) for p in invalid.problems]) from None
+            return tool
 
         problems = lint_manifest(document, ManifestPlace(load, base))
         folder = os.path.dirname(entry.path)
@@ -131,24 +138,27 @@ class Linter:
             message = f"{' and '.join(MANIFESTS)} define the same tool; {MANIFESTS[0]} is read"
             problems.append(_finding("duplicate-file", entry.path, message))
         name = manifest.name_of(document)
-        return Found(_renamed(entry, name), problems, document, base=base)
+        seen = Found(_renamed(entry, name), problems, document, base=base)
+        seen.tool = _loaded(lambda: load(document)) if _requires(document) else None
+        return seen
 
-    def _executable(self, entry: Entry, project: str) -> list[Problem]:
+    def _executable(self, entry: Entry, project: str) -> Found:
         describer = self._catalogue.folders.describer()
         data = describer.read(entry.path)
         problems = [no_interpreter_line(entry.path)] if is_plain_text(entry.path) else []
         origin = replace(self._origin(entry, project), digest=digest_of(data))
         if not describer.trust(origin).holds:
-            return [*problems, not_asked(entry.path)]
+            return Found(entry, [*problems, not_asked(entry.path)])
         try:
             described = describer.described(origin, data)
         except DefinitionInvalid as invalid:
-            return [*problems, *refused(invalid)]
-        return problems + lint_description(
-            entry.path,
-            described.description,
-            lambda: executable.load(described, origin, data, describer.settings),
-        )
+            return Found(entry, [*problems, *refused(invalid)])
+
+        def load() -> Tool:
+            return executable.load(described, origin, data, describer.settings)
+
+        problems += lint_description(entry.path, described.description, load)
+        return Found(entry, problems, tool=_loaded(load))
 
     def _python(self, entry: Entry, project: str) -> list[Problem]:
         """It is imported once it is trusted; its tools are told as those of an executable are."""
@@ -172,6 +182,18 @@ class Linter:
             family=entry.family,
             project=(project or self._root) if local else None,
         )
+
+
+def _loaded(load: Callable[[], Tool]) -> Tool | None:
+    """The tool; None where its problems have been told already."""
+    try:
+        return load()
+    except DefinitionInvalid:
+        return None
+
+
+def _requires(document: Document) -> bool:
+    return isinstance(document.data, dict) and bool(document.data.get("requires"))
 
 
 def config_entries(places: Places, scope: Scope = Scope.ANY) -> Iterator[Entry]:

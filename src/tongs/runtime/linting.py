@@ -33,6 +33,7 @@ from tongs.runtime.lint_files import (
     look_at_config,
     named_entry,
 )
+from tongs.runtime.lint_requirements import unmet
 from tongs.runtime.shapes import (
     EXECUTABLE,
     MANIFEST,
@@ -77,6 +78,7 @@ def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
     found = [linter.look(entry) for entry in runtime.definitions.catalogue.folders.files()]
     for item in found:
         item.problems += _place(item.entry)
+        item.trusted = item.entry.trust.holds
     found += _unlisted(runtime, scope)
     problems = _together(found, frozenset(), server_names(runtime))
     problems += _servers_names(runtime, found)
@@ -87,6 +89,7 @@ def lint_scopes(runtime: Runtime, scope: Scope = Scope.ANY) -> Report:
     found += settings
     problems += runtime.settings.ignored
     wanted = [item for item in found if scope.covers(item.entry.scope)]
+    problems += unmet(runtime, wanted)
     return _report(wanted, problems)
 
 
@@ -119,8 +122,11 @@ def lint_paths(runtime: Runtime, paths: Sequence[str]) -> Report:
             elif entry.format == _UNLISTED:
                 found.append(Found(entry, [not_executable(entry.path)]))
             else:
-                found.append(linter.look(listed_as or entry, project=_project(runtime, entry)))
+                seen = linter.look(listed_as or entry, project=_project(runtime, entry))
+                seen.trusted = listed_as is not None and listed_as.trust.holds
+                found.append(seen)
         problems += _together(found, known, servers)
+        problems += unmet(runtime, found)
         for item in found:
             item.by_hand = item.entry.path in by_hand
             looked[item.entry.path] = item

@@ -12,8 +12,10 @@ from tongs.core.errors import ToolError
 from tongs.core.execution import Completed
 from tongs.core.record import dataclass
 from tongs.core.tool import Origin
+from tongs.formats.executable import CONFIG, DESCRIPTION
 from tongs.output import decoded
-from tongs.runtime.describing import CONFIG, DESCRIPTION, has_timeout, read_description
+from tongs.runtime.describing import has_timeout, read_description
+from tongs.sandbox.failures import interpreter_missing
 
 if TYPE_CHECKING:
     from tongs.runtime.describing import Describer
@@ -61,7 +63,8 @@ def probed(
     try:
         said, took = _answered(describer, origin, data, DESCRIPTION)
     except ToolError as error:
-        raise Stopped(Step("probe", State.FAIL, error.message, hint=error.hint)) from None
+        reason, hint = interpreter_missing(data) or (error.message, error.hint)
+        raise Stopped(Step("probe", State.FAIL, reason, hint=hint)) from None
     description: Mapping[str, Any]
     problem, description = read_description(said)
     if problem:

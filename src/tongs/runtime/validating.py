@@ -268,7 +268,9 @@ def _in_words(found: Explanation) -> Iterator[str]:
     network = permissions.network
     reach = ("all of it" if network else "") if isinstance(network, bool) else ", ".join(network)
     yield f"network: {reach or 'off'}"
-    yield f"reads: {', '.join(permissions.readable) or 'nothing of yours'}"
+    # What may be written may be read, and often says both.
+    readable = dict.fromkeys(permissions.readable)
+    yield f"reads: {', '.join(readable) or 'nothing of yours'}"
     yield f"writes: {', '.join(permissions.write) or 'nothing'}"
     if permissions.scratch:
         yield f"may write, and nothing is kept: {', '.join(permissions.scratch)}"

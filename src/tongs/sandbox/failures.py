@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from tongs.core.errors import ErrorCode, ToolError
 from tongs.core.execution import Command, Service
 from tongs.core.permissions import SYSTEM_FOLDERS, covered
+from tongs.output import visible
 from tongs.sandbox import orders
 
 # What a program that may not be read looks like from inside.
@@ -25,6 +26,13 @@ _REASONS: Mapping[int, tuple[str, str]] = {
     errno.ETXTBSY: ("the file is being written", ""),
     errno.ENOMEM: ("the memory limit is too small for it", "raise limits.memory"),
 }
+
+
+_NO_INTERPRETER = ("the interpreter in its first line does not exist", "")
+_CARRIAGE_RETURN = (
+    "its first line ends in a carriage return, as on Windows, which hides its interpreter",
+    "take it out of every line: sed -i 's/\\r$//' FILE",
+)
 
 
 def start_failure(
@@ -56,6 +64,20 @@ def start_failure(
 def unusable(command: Command | Service, reason: str, hint: str = "") -> ToolError:
     name = command.argv[0] if command.argv else ""
     return ToolError(ErrorCode.EXECUTION_ERROR, f"cannot start `{name}`: {reason}", hint=hint)
+
+
+def interpreter_missing(head: bytes) -> tuple[str, str] | None:
+    """The reason and the hint, where a file begins with a line that names no program."""
+    line = head.partition(b"\n")[0]
+    if not line.startswith(b"#!"):
+        return None
+    if line.endswith(b"\r"):
+        return _CARRIAGE_RETURN
+    words = line[2:].split()
+    if not words or os.path.exists(words[0]):
+        return None
+    named = visible(os.fsdecode(words[0]))
+    return f"the interpreter in its first line, {named}, does not exist", "install it"
 
 
 def supervisor_lost(command: Command, *, accepted: bool) -> ToolError:
@@ -96,15 +118,19 @@ def _needed_files(command: Command) -> Iterator[str]:
 
 
 def _interpreter(path: str) -> Iterator[str]:
-    try:
-        with open(path, "rb") as file:
-            first = file.readline(256).split()
-    except OSError:
-        return
+    first = _head(path).split()
     if first and first[0].startswith(b"#!"):
         named = os.fsdecode(first[0][2:] or (first[1] if first[1:] else b""))
         if os.path.isabs(named) and os.path.isfile(named):
             yield named
+
+
+def _head(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.readline(256)
+    except OSError:
+        return b""
 
 
 def _not_started(command: Command, number: int, reason: str) -> ToolError:
@@ -113,8 +139,9 @@ def _not_started(command: Command, number: int, reason: str) -> ToolError:
         if "/" not in name:
             path = command.environment.get("PATH", os.defpath)
             return unusable(command, "not found on PATH", f"install it; the tool's PATH is {path}")
-        if os.path.exists(os.path.join(command.cwd, name)):
-            return unusable(command, "the interpreter in its first line does not exist")
+        path = os.path.join(command.cwd, name)
+        if os.path.exists(path):
+            return unusable(command, *(interpreter_missing(_head(path)) or _NO_INTERPRETER))
         return unusable(command, "no such file")
     said, hint = _REASONS.get(number, (reason, ""))
     return unusable(command, said, hint)

@@ -26,13 +26,13 @@ def coerce(text: str | Sequence[str], schema: Mapping[str, Any] | bool) -> Any:
     A sequence is a parameter that was given several times; only an array takes more than one.
     """
     texts = [text] if isinstance(text, str) else list(text)
-    types = _types(schema)
+    wanted = types(schema)
     if len(texts) != 1:
-        if "array" in types:
+        if "array" in wanted:
             return _elements(texts, schema)
         return texts
     given = texts[0]
-    for name in types:
+    for name in wanted:
         try:
             return _READERS[name](given, schema)
         except _Unfit:
@@ -40,7 +40,8 @@ def coerce(text: str | Sequence[str], schema: Mapping[str, Any] | bool) -> Any:
     return given
 
 
-def _types(schema: Mapping[str, Any] | bool) -> list[str]:
+def types(schema: Mapping[str, Any] | bool) -> list[str]:
+    """What it may be, the narrowest first."""
     if not isinstance(schema, Mapping):
         return ["string"]
     wanted = schema.get("type")
@@ -51,14 +52,14 @@ def _types(schema: Mapping[str, Any] | bool) -> list[str]:
 
 
 def _guessed(schema: Mapping[str, Any]) -> list[str]:
-    """Without a `type` the enum or the branches tell; else text stays text."""
-    choices = schema.get("enum")
+    """Without a `type` the values or the branches tell; else text stays text."""
+    choices = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(choices, list):
         kinds = {type(choice) for choice in choices}
         order = {type(None): "null", int: "integer", float: "number", bool: "boolean"}
         return [*(name for kind, name in order.items() if kind in kinds), "string"]
     branches = schema.get("anyOf") or schema.get("oneOf") or []
-    found = {name for branch in branches for name in _types(branch)}
+    found = {name for branch in branches for name in types(branch)}
     return [name for name in _ORDER if name in found] or ["string"]
 
 
@@ -87,7 +88,7 @@ def _boolean(text: str, _: Any) -> bool:
 
 
 def _null(text: str, schema: Any) -> None:
-    if text != "null" or "string" in _types(schema):
+    if text != "null" or "string" in types(schema):
         raise _Unfit
 
 
@@ -95,7 +96,7 @@ def _array(text: str, schema: Any) -> list[Any]:
     if text.lstrip().startswith("["):
         with suppress(_Unfit):
             return list(_json(text))
-    if "string" in _types(schema):
+    if "string" in types(schema):
         raise _Unfit
     return _elements([text], schema)
 

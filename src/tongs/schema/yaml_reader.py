@@ -111,7 +111,7 @@ class Reader:
         parser = self._parser
         parser.get_event()
         if type(parser.get_event()) is yaml.StreamEndEvent:
-            self._stop(1, "the file is empty")
+            self._stop(1, "the file is empty", "write into it what it should say, or remove it")
         result = self._node(parser.get_event(), 0)
         parser.get_event()
         extra = parser.get_event()

@@ -11,6 +11,7 @@ from tongs.template.values import ABSENT, Values
 
 if TYPE_CHECKING:
     from tongs.template.url import Address
+    from tongs.template.words import WordsTemplate
 
 # The name under which a manifest may ask for its own directory.
 TOOL_DIR = "tool_dir"
@@ -55,6 +56,8 @@ class CommandPlan:
     cwd: DollarText | None = None
     json: bool = False
     exit_codes_ok: tuple[int, ...] = (0,)
+    # The words for those who look for code in them; None for a program of the author's own.
+    line: WordsTemplate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,10 +88,10 @@ def errors(found: Cursor) -> list[TemplateError]:
     return [errors_at[start] for start in sorted(errors_at)]
 
 
-def words_errors(words: Sequence[Word]) -> list[TemplateError]:
-    """The same for a command line without a shell around it."""
+def words_errors(words: Sequence[Word], stdin: Sequence[Site] = ()) -> list[TemplateError]:
+    """The same for a command line without a shell around it, and what it reads."""
     found = Cursor("", (), "sh")
-    found.commands.append(Command(list(words), []))
+    found.commands.append(Command(list(words), list(stdin)))
     return errors(found)
 
 

@@ -56,9 +56,13 @@ class WordsTemplate:
 
     def render(self, values: Values) -> list[str]:
         """The words of the command. Raises `ValueRefused` for what no argument can carry."""
+        self.refuse_options(values)
+        return [text for word in self.words for text in self._rendered(word, values)]
+
+    def refuse_options(self, values: Values) -> None:
+        """Raise `ValueRefused` for a value that would pass for an option which can run code."""
         for item, program in guarded([_reading(word) for word in self.words]):
             refuse_option(item, values, program)
-        return [text for word in self.words for text in self._rendered(word, values)]
 
     def _rendered(self, word: Word, values: Values) -> list[str]:
         if (sole := word.sole) is not None:
@@ -105,8 +109,13 @@ def _reading(word: Word) -> Reading:
     return fixed, None
 
 
-def check_programs(template: WordsTemplate) -> list[TemplateError]:
-    """Every placeholder that stands where a program would run its value: `bash -c "ls {A}"`."""
+def check_programs(
+    template: WordsTemplate, stdin: Iterable[Placeholder] = ()
+) -> list[TemplateError]:
+    """Every placeholder that stands where a program would run its value: `bash -c "ls {A}"`.
+
+    `stdin` are those in the text that the program reads: `bash` alone runs it.
+    """
     # A tool that was checked before does not pay for these.
     from tongs.template.shell_cursor import Quote, Site  # noqa: PLC0415
     from tongs.template.shell_cursor import Word as ShellWord  # noqa: PLC0415
@@ -124,7 +133,7 @@ def check_programs(template: WordsTemplate) -> list[TemplateError]:
             else:
                 text += _SPECIAL.sub(r"\\\g<0>", piece)
         read.append(ShellWord(text or "''", tuple(sites)))
-    return words_errors(read)
+    return words_errors(read, [Site(item, Quote.DOUBLE) for item in stdin])
 
 
 def split(text: str, *, windows: bool = False) -> list[str]:

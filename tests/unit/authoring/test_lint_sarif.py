@@ -187,6 +187,15 @@ def test_a_file_elsewhere_has_its_whole_address_and_no_line_is_the_first(tmp_pat
     ]
 
 
+def test_message_says_what_it_is_about(tmp_path: Path) -> None:
+    """A code host shows the message alone: `is required` would leave everybody guessing."""
+    problem = Problem(f"{tmp_path}/x.yaml", "is required", 2, "approval.reason", "schema")
+
+    run = _checked(sarif([problem], str(tmp_path), "1"))
+
+    assert run["results"][0]["message"] == {"text": "approval.reason is required"}
+
+
 def test_bytes_that_are_no_text_can_be_reported(tmp_path: Path) -> None:
     problem = Problem(f"{tmp_path}/\udcff", "m \udcff \ud800", rule="unheard-of")
 

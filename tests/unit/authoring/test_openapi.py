@@ -184,7 +184,27 @@ def test_any_other_body_is_one_input(schema: Any) -> None:
     assert found["exec"]["http"]["headers"] == {"Content-Type": "application/vnd.x+json"}
 
 
-def test_text_is_a_body_too_and_a_form_is_not() -> None:
+def test_form_of_named_values_is_sent_as_one() -> None:
+    values = {"to": {"type": "string"}, "extra": {"type": "object"}}
+    form = {"schema": {"type": "object", "required": ["to"], "properties": values}}
+    data = document(post({"application/x-www-form-urlencoded": form}))
+
+    found = manifest(data)
+
+    assert found["exec"]["http"]["body"] == {"to": "${to}", "extra": "${extra}"}
+    assert found["exec"]["http"]["headers"] == {"Content-Type": "application/x-www-form-urlencoded"}
+    assert found["inputs"]["schema"]["required"] == ["to"]
+    assert made(data).warnings == ("`extra` is an object, which is sent as JSON text in the form",)
+
+
+def test_form_without_names_cannot_be_sent() -> None:
+    unnamed = {"schema": {"type": "object", "additionalProperties": {"type": "string"}}}
+
+    with pytest.raises(ToolError, match="forms of named values"):
+        made(document(post({"application/x-www-form-urlencoded": unnamed})))
+
+
+def test_text_is_a_body_too_and_a_form_of_parts_is_not() -> None:
     text = manifest(document(post({"text/plain": {"schema": {"type": "string"}}})))
     with pytest.raises(ToolError) as refused:
         made(document(post({"multipart/form-data": {"schema": {"type": "object"}}})))

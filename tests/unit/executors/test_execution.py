@@ -406,6 +406,24 @@ def test_promised_json_is_the_value(project: Project) -> None:
     assert (bad.value, bad.output) == (None, "nothing\n")
 
 
+def test_json_that_no_other_program_could_read_is_no_value(project: Project) -> None:
+    nan = project.define_and_run("bash: echo NaN\noutputs: {format: json}\n")
+    deep = "python: print('[' * 100_000)\noutputs: {format: json}\n"
+    failed = project.define_and_run("bash: echo nothing; exit 1\noutputs: {format: json}\n")
+
+    assert (nan.ok, nan.value) == (True, None)
+    assert "NaN is no number that JSON can carry" in nan.warnings[0]
+    assert project.define_and_run(deep).warnings
+    assert (failed.ok, list(failed.warnings)) == (False, [])
+
+
+def test_output_of_the_last_step_is_data_where_the_tool_promises_some(project: Project) -> None:
+    steps = "steps:\n  - run: echo first\n  - run: echo '{\"a\":' '1}'\n"
+    result = project.define_and_run(f"{steps}outputs: {{format: json}}\n")
+
+    assert (result.value, list(result.warnings)) == ({"a": 1}, [])
+
+
 def test_preview_of_a_nested_call_shows_tool_and_arguments(project: Project) -> None:
     project.write("inner", "bash: echo {A}\nparameters: {A: {}}\n")
     project.write(

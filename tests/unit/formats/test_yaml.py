@@ -221,6 +221,12 @@ def test_a_second_interpreter_in_run_is_refused_as_in_a_script() -> None:
     assert loaded("parameters: {A: {}}\nrun: bash -c 'ls \"$1\"' _ {A}\n").plan is not None
 
 
+def test_program_that_runs_what_it_reads_is_refused_a_value() -> None:
+    assert problems("parameters: {A: {}}\nrun: bash\ninput: echo {A}\n") == [(3, "input")]
+    for harmless in ("run: bash\ninput: echo {RAW:A}\n", "run: sed s/a/b/\ninput: '{A}'\n"):
+        assert loaded("parameters: {A: {}}\n" + harmless).plan is not None
+
+
 @pytest.mark.parametrize("stem", ["two words", "-dash", "new\nline", "x" * 200])
 def test_file_whose_name_is_no_name_needs_one_inside(stem: str) -> None:
     document = parse(b"bash: echo\n", f"/tools/{stem}.yaml")

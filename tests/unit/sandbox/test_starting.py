@@ -97,7 +97,17 @@ def test_a_script_whose_interpreter_is_missing(world: World, tmp_path: Path) -> 
 
     error = refusal(world, command(path))
 
-    assert error.message.endswith("the interpreter in its first line does not exist")
+    assert error.message.endswith("its first line, /no/such/interpreter, does not exist")
+    assert error.hint
+
+
+def test_a_script_with_the_line_ends_of_windows(world: World, tmp_path: Path) -> None:
+    path = file(tmp_path / "tool", "#!/bin/sh\r\necho hello\r\n", 0o700)
+
+    error = refusal(world, command(path))
+
+    assert "its first line ends in a carriage return" in error.message
+    assert "sed" in error.hint
 
 
 @pytest.fixture(params=["namespaces", "landlock"])

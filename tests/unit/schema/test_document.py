@@ -314,8 +314,9 @@ def test_a_field_is_written_as_a_person_would() -> None:
 def test_settings_may_be_comments_alone_but_not_nothing() -> None:
     assert parse_config(b"# one\n\n  # two\n", "f").data == {}
     for nothing in (b"", b"\n \n"):
-        with pytest.raises(DefinitionInvalid, match="the file is empty"):
+        with pytest.raises(DefinitionInvalid, match="the file is empty") as invalid:
             parse_config(nothing, "f")
+        assert invalid.value.problems[0].hint
 
 
 def test_a_part_of_a_document_keeps_its_lines() -> None:

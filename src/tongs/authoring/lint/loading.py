@@ -33,6 +33,13 @@ def named(problems: Iterable[Problem], fixes: Mapping[str, str] | None = None) -
     return [_named(problem, fixes or {}) for problem in problems]
 
 
+def with_subject(problem: Problem) -> str:
+    """The message, with its subject where it has none."""
+    if problem.field and problem.message.startswith(("must ", "is ", "has ", "the default ")):
+        return f"{problem.field} {problem.message}".replace(" the default ", ": the default ")
+    return problem.message
+
+
 def _named(problem: Problem, fixes: Mapping[str, str]) -> Problem:
     rule = problem.rule
     if rule == "yaml" and "`: `" in problem.message:

@@ -138,6 +138,13 @@ SHAPE_RULES = (
         "correct `function`, or define it at the top of the module",
     ),
     Rule(
+        "missing-requirement",
+        _WARNING,
+        "something in `requires` that this machine does not have",
+        "no call of the tool is run here before it is installed",
+        "install what is named, or correct `requires`",
+    ),
+    Rule(
         "no-interpreter-line",
         _WARNING,
         "an executable text that does not start with `#!`",

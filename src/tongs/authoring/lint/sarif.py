@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Iterable, Sequence
 
+from tongs.authoring.lint.loading import with_subject
 from tongs.authoring.lint.rules import RULES
 from tongs.core.annotations import Any
 from tongs.core.digest import digest_of
@@ -57,12 +58,12 @@ def _rule(name: str) -> dict[str, Any]:
 
 
 def _result(problem: Problem, names: Sequence[str], root: str) -> dict[str, Any]:
-    said = f"{problem.message} (fix: {problem.hint})" if problem.hint else problem.message
+    said, fix = with_subject(problem), f" (fix: {problem.hint})" if problem.hint else ""
     return {
         "ruleId": problem.rule,
         "ruleIndex": names.index(problem.rule),
         "level": _level(problem.severity),
-        "message": {"text": _text(said)},
+        "message": {"text": _text(said + fix)},
         "locations": [
             {
                 "physicalLocation": {
@@ -73,7 +74,7 @@ def _result(problem: Problem, names: Sequence[str], root: str) -> dict[str, Any]
             }
         ],
         # The same finding after other lines have moved it.
-        "partialFingerprints": {"tongs/v1": _mark((problem.rule, problem.field, said))},
+        "partialFingerprints": {"tongs/v1": _mark((problem.rule, problem.field, said + fix))},
     }
 
 

@@ -109,7 +109,10 @@ def _style(document: OpenApi, name: str, place: str, parameter: Mapping[str, Any
 
 def _take_body(found: Inputs, document: OpenApi, body: Mapping[str, Any], schemas: Schemas) -> None:
     content = body.get("content") or {}
+    flat = {each: _is_flat(document.followed(_schema(content[each])), found) for each in content}
     kind = next((each for each in content if _is_json(each)), None)
+    # A form is named values, so there is none without the names.
+    kind = kind or next((each for each in content if _is_form(each) and flat[each]), None)
     kind = kind or next((each for each in content if each.startswith("text/")), None)
     required = bool(body.get("required"))
     if kind is None:
@@ -117,7 +120,8 @@ def _take_body(found: Inputs, document: OpenApi, body: Mapping[str, Any], schema
         if required:
             raise ToolError(
                 ErrorCode.INVALID_DEFINITION,
-                f"the operation wants a body of {offered}; a manifest can send JSON and text",
+                f"the operation wants a body of {offered}; a manifest can send JSON, text and"
+                " forms of named values",
                 hint="write the tool by hand: tongs tool new NAME --shape executable",
             )
         found.warnings.append(f"the body is left out: it would be {offered}")
@@ -126,14 +130,16 @@ def _take_body(found: Inputs, document: OpenApi, body: Mapping[str, Any], schema
     found.has_body = True
     if kind != "application/json":
         found.headers["Content-Type"] = kind
-    schema = document.followed(media.get("schema") or {})
-    if _is_json(kind) and _is_flat(schema, found):
+    if flat[kind] and (_is_json(kind) or _is_form(kind)):
+        schema = document.followed(_schema(media))
         _flatten(found, document, schema, schemas, required=required)
+        if _is_form(kind):
+            found.warnings += _in_form(document, schema["properties"])
         if not required:
             found.warnings.append("the body is optional there, and always sent here")
     else:
         text = _line(body.get("description") or "The body of the request")
-        whole = schemas.converted(media.get("schema") or {})
+        whole = schemas.converted(_schema(media))
         whole = {"type": "string"} if not _is_json(kind) else whole
         whole = {**whole, "description": text} if isinstance(whole, dict) else whole
         given = found.add(_BODY, whole, _BODY, required=required)
@@ -177,9 +183,30 @@ def _is_flat(schema: Any, found: Inputs) -> bool:
     return not any(name in found.properties for name in schema["properties"])
 
 
+def _schema(media: Mapping[str, Any]) -> Any:
+    return media.get("schema") or {}
+
+
+def _in_form(document: OpenApi, properties: Mapping[str, Any]) -> Iterator[str]:
+    """Values that a form can carry in more than one way."""
+    for name, written in properties.items():
+        entry = document.followed(written)
+        if isinstance(entry, Mapping) and entry.get("type") == "object":
+            yield f"`{name}` is an object, which is sent as JSON text in the form"
+
+
 def _is_json(kind: str) -> bool:
-    plain = kind.partition(";")[0].strip().lower()
+    plain = _plain(kind)
     return plain == "application/json" or plain.endswith("+json")
+
+
+def _is_form(kind: str) -> bool:
+    return _plain(kind) == "application/x-www-form-urlencoded"
+
+
+def _plain(kind: str) -> str:
+    """The type without its parameters."""
+    return kind.partition(";")[0].strip().lower()
 
 
 def _example(document: OpenApi, holder: Mapping[str, Any]) -> Any:

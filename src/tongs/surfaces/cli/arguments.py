@@ -11,6 +11,7 @@ from tongs.core.errors import BlockedBy, ErrorCode, ToolError
 from tongs.core.tool import Tool
 from tongs.schema.coerce import coerce
 from tongs.schema.nearest import nearest
+from tongs.schema.resolve import plain
 
 
 def arguments_for(tool: Tool, texts: Sequence[str], json_source: str | None) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def arguments_for(tool: Tool, texts: Sequence[str], json_source: str | None) -> 
             raise _wrong(tool, f"{name} is given twice: in --input-json and as a parameter")
         if name not in properties:
             raise _unknown(tool, name, properties)
-        arguments[name] = _value(tool, name, values, properties[name])
+        arguments[name] = _value(tool, name, values, plain(properties[name], tool.input_schema))
     return arguments
 
 
@@ -44,7 +45,7 @@ def _grouped(tool: Tool, texts: Sequence[str]) -> dict[str, list[str]]:
     return grouped
 
 
-def _value(tool: Tool, name: str, values: list[str], schema: Any) -> Any:
+def _value(tool: Tool, name: str, values: list[str], schema: Mapping[str, Any]) -> Any:
     if len(values) == 1:
         return coerce(values[0], schema)
     value = coerce(values, schema)
@@ -53,8 +54,8 @@ def _value(tool: Tool, name: str, values: list[str], schema: Any) -> Any:
     return value
 
 
-def _takes_several(schema: Any) -> bool:
-    kind = schema.get("type") if isinstance(schema, Mapping) else None
+def _takes_several(schema: Mapping[str, Any]) -> bool:
+    kind = schema.get("type")
     return kind == "array" or (isinstance(kind, list) and "array" in kind)
 
 

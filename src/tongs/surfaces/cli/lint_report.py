@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from tongs.authoring.lint.loading import with_subject
 from tongs.authoring.lint.rules import why
 from tongs.core.errors import Problem
 from tongs.output import visible
@@ -69,20 +70,13 @@ def _lines(console: Console, problem: Problem) -> Iterator[str]:
     severity = console.paint(problem.severity.value, _COLORS[problem.severity.value])
     yield (
         f"{console.paint(visible(where), 'bold')}: {severity} {problem.rule}:"
-        f" {visible(_message(problem))}"
+        f" {visible(with_subject(problem))}"
     )
     for label, text in (("why:", why(problem.rule)), ("fix:", problem.hint)):
         first, *more = visible(text).split("\n") if text else ("",)
         if text:
             yield f"    {console.paint(label, 'dim')} {first}"
         yield from (f"         {line}" for line in more)
-
-
-def _message(problem: Problem) -> str:
-    """The message, with its subject where it has none."""
-    if problem.field and problem.message.startswith(("must ", "is ", "has ", "the default ")):
-        return f"{problem.field} {problem.message}".replace(" the default ", ": the default ")
-    return problem.message
 
 
 def _shown(path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tongs.authoring.definition import definition
 from tongs.authoring.yaml_text import yaml_text
+from tongs.registry import RESERVED
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.parser import Parser, UsageError, add_scope_options
 
@@ -44,4 +45,8 @@ def run(invocation: Invocation) -> int:
     definitions = invocation.runtime.definitions
     path = definitions.write(name, text, invocation.scope, force=given["force"])
     invocation.console.say(f"added {name}: {path}")
+    if name in RESERVED:
+        invocation.console.warn(
+            f"`{name}` is a tool that comes with Tongs: yours answers to yaml:{name}"
+        )
     return 0

@@ -8,6 +8,8 @@ from tongs.approvers.terminal_question import as_json, permissions_line
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.scope import Scope
 from tongs.core.tool import Tool, Trust
+from tongs.schema.coerce import types
+from tongs.schema.resolve import plain
 from tongs.surfaces.cli.failure import result_json
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.parser import Parser, add_scope_options
@@ -126,13 +128,13 @@ def _may(tool: Tool) -> str:
 
 
 def _parameter(tool: Tool, name: str) -> tuple[str, ...]:
-    entry = tool.input_schema["properties"][name]
+    entry = plain(tool.input_schema["properties"][name], tool.input_schema)
     if "default" in entry:
         default = as_json(entry["default"])
     else:
         required = name in tool.input_schema.get("required", ())
         default = "(required)" if required else "(absent)"
-    kind = entry.get("type", "string")
+    kind = entry.get("type") or ("string" if "enum" in entry else types(entry))
     shown = kind if isinstance(kind, str) else "|".join(map(str, kind))
     if "enum" in entry:
         shown += " of " + ", ".join(map(str, entry["enum"]))

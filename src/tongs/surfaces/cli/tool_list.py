@@ -7,8 +7,10 @@ from contextlib import suppress
 
 from tongs.core.annotations import TYPE_CHECKING, Any
 from tongs.core.errors import ToolError
+from tongs.core.scope import Scope
 from tongs.core.tool import Trust
 from tongs.output import visible
+from tongs.registry import RESERVED
 from tongs.surfaces.cli.invocation import Invocation
 from tongs.surfaces.cli.parser import Parser, add_scope_options
 from tongs.surfaces.cli.table import one_line, table
@@ -128,6 +130,8 @@ def marks(entry: Entry) -> list[str]:
         found.append("clash")
     if entry.shadowed:
         found.append("shadowed")
+    if entry.name in RESERVED and entry.scope is not Scope.BUILTIN:
+        found.append("reserved")
     return found
 
 
@@ -168,7 +172,7 @@ def _row(entry: Entry, noted: list[str]) -> tuple[str, ...]:
 def _color(noted: list[str]) -> str:
     if "broken" in noted or "clash" in noted:
         return "red"
-    return "dim" if "shadowed" in noted else "yellow"
+    return "dim" if {"shadowed", "reserved"} & set(noted) else "yellow"
 
 
 def _contains(runtime: Runtime, entry: Entry, wanted: str) -> bool:

@@ -7,6 +7,7 @@ import re
 
 from tongs.authoring.scaffold import KINDS, LANGUAGES, SHAPES, Scaffold, Wanted, scaffold
 from tongs.core.scope import Scope
+from tongs.registry import RESERVED
 from tongs.runtime.definitions import NewFile
 from tongs.surfaces.cli.failure import OK
 from tongs.surfaces.cli.invocation import Invocation
@@ -44,11 +45,16 @@ def run(invocation: Invocation) -> int:
 
 
 def check_name(command: str, name: str) -> None:
-    """Refuse what no definition may be called; it becomes the name of a file."""
+    """Refuse what no new tool should be called; it becomes the name of a file."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{command}: `{name}` is no name for a tool",
-            "letters, digits, `_`, `.` and `-`, and neither `.` nor `-` at its start",
+            "up to 128 letters, digits, `_`, `.` and `-`, and neither `.` nor `-` at its start",
+        )
+    if name in RESERVED:
+        raise UsageError(
+            f"{command}: `{name}` is a tool that comes with Tongs, and would answer instead",
+            "choose another name",
         )
 
 
