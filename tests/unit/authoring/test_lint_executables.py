@@ -64,7 +64,7 @@ def test_a_parameter_needs_a_description() -> None:
 def test_what_is_no_description_is_an_error(change: dict[str, Any], field: str | None) -> None:
     ((rule, severity, where),) = _found({**GOOD, **change})
 
-    assert (rule, severity) == ("definition", "error")
+    assert (rule, severity) == ("description", "error")
     assert field is None or where == field
 
 
