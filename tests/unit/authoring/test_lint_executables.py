@@ -65,7 +65,7 @@ def test_what_is_no_description_is_an_error(change: dict[str, Any], field: str |
     ((rule, severity, where),) = _found({**GOOD, **change})
 
     assert (rule, severity) == ("description", "error")
-    assert field is None or where == field
+    assert field is None or where == f"description.{field}"
 
 
 def test_the_shared_keys_are_checked() -> None:
