@@ -132,19 +132,11 @@ class Catalogue:
         try:
             tool = self._defined(name, scope)
         except ToolError as error:
-            if error.code is not ErrorCode.TOOL_NOT_FOUND and self._is_vouched(name, scope):
+            if error.code is not ErrorCode.TOOL_NOT_FOUND:
                 raise
             return own
         # What nobody has accepted takes no name away from a tool that people rely on.
         return tool if tool.trust.holds else own
-
-    def _is_vouched(self, name: str, scope: Scope) -> bool:
-        """Whether somebody has accepted what a name leads to, however broken it is."""
-        for place in filter(scope.covers, SEARCH_ORDER):
-            here = [e for e in self.folders.in_scope(place, name) if e.name == name]
-            if here:
-                return any(entry.trust.holds for entry in here)
-        return False
 
     def _defined(self, name: str, scope: Scope) -> Tool:
         """The tool itself is read anew each time; where its name leads, hardly ever changes."""

@@ -140,19 +140,6 @@ def test_no_program_of_a_project_takes_the_place_of_one_on_the_path(
     assert project.run("mine").output == "theirs\n"
 
 
-def test_broken_file_takes_no_name_from_a_builtin_unless_somebody_vouches_for_it(
-    project: Project, folders: dict[Scope, Path]
-) -> None:
-    put(folders[Scope.LOCAL], "web_fetch.yaml", "bash: [\n")
-    assert project.runtime().find("web_fetch").origin.scope is Scope.BUILTIN
-    (folders[Scope.LOCAL] / "web_fetch.yaml").unlink()
-
-    put(folders[Scope.USER], "web_fetch.yaml", "bash: [\n")
-    with pytest.raises(ToolError) as caught:
-        project.runtime().find("web_fetch")
-    assert caught.value.code is ErrorCode.INVALID_DEFINITION
-
-
 def test_foreign_tools_are_read_where_they_lie(project: Project) -> None:
     put(project.root / ".cycod" / "tools", "old.yaml", "bash: echo old\n")
     put(project.home.parent / ".cycod" / "tools", "mine.yaml", "bash: echo mine\n")
