@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.thorough import THOROUGH
 from tests.unit.builtin.conftest import Scene
 
 from tongs.core.call import Caller, CallerKind
@@ -108,7 +109,8 @@ def test_nothing_outside_is_reached(
 
 def test_hostile_names_are_files_like_others_or_refused(scene: Scene) -> None:
     before = seen(scene.outside)
-    names = [text for text in BLNS if text]
+    hostile = BLNS if THOROUGH else BLNS[::3]
+    names = [text for text in hostile if text]
     made = 0
 
     for text in names:
@@ -121,11 +123,11 @@ def test_hostile_names_are_files_like_others_or_refused(scene: Scene) -> None:
         read = scene.call("read_file", path=text)
         assert (read.error, read.output) == (None, text)
         assert scene.code("delete_file", path=written.value["path"]) is None
-    for text in BLNS:
+    for text in hostile:
         for name in ("list_directory", "read_file", "delete_file"):
             assert scene.code(name, path=text) in {None, *REFUSED}
 
-    assert made > 400
+    assert made > 0.7 * len(names)
     assert seen(scene.outside) == before
     assert not any(os.scandir(scene.project.parent / "home"))
 

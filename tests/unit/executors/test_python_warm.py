@@ -445,7 +445,7 @@ def test_another_environment_gets_another_template(tool: Tool) -> None:
 def test_timeout_ends_the_whole_template_and_the_next_call_gets_another(tool: Tool) -> None:
     tool.define(
         "import time\ndef run(x):\n    print('begun', flush=True)\n    time.sleep(x)\n",
-        extra=", timeout_ms: 3000",
+        extra=", timeout_ms: 1500",
     )
     tool.calls(2, x=0)
     before = interpreters()
@@ -600,7 +600,7 @@ def test_call_that_stops_itself_runs_out_of_time(tool: Tool) -> None:
     tool.define(
         "import os, signal\n"
         "def run(x):\n    return os.kill(os.getpid(), signal.SIGSTOP) if x else 1\n",
-        extra=", timeout_ms: 3000",
+        extra=", timeout_ms: 1500",
     )
     tool.calls(2, x=0)
 

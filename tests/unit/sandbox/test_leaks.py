@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.thorough import THOROUGH
 from tests.unit.sandbox.running import (
     World,
     bash,
@@ -19,23 +20,23 @@ from tongs.core.errors import ToolError
 from tongs.sandbox.waiting import LoopWaiter
 
 
-def test_eighty_commands_leak_no_descriptor_process_or_memory(world: World) -> None:
+def test_many_commands_leak_no_descriptor_process_or_memory(world: World) -> None:
     session_commands = [
         bash("echo out; echo err >&2; exit 1"),
         command("cat", stdin=b"x" * 100_000),
         bash("(sleep 300 &); exit 0"),
     ]
 
-    def twenty() -> None:
-        for number in range(20):
+    def several() -> None:
+        for number in range(20 if THOROUGH else 6):
             world.run(session_commands[number % 3])
             with pytest.raises(ToolError):
                 world.run(command("no-such-program"))
 
-    twenty()
+    several()
     descriptors, processes, memory = open_descriptors(), children(), resident()
     for _ in range(3):
-        twenty()
+        several()
 
     assert len(open_descriptors()) == len(descriptors)
     assert children() == processes
