@@ -22,6 +22,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q -q
 # A skip is a failure here (tests/plugins/no_skips.py); `python -m` puts the checkout on the path for it.
 # A process that has nothing left takes tests from the other: long ones may stand last, and a module is seldom split.
 PYTEST := TONGS_NO_SKIPS=1 $(BIN)/python -m pytest -p tests.plugins.no_skips -n 2 --dist worksteal
+# `make test` has one more than the cores that are counted on, since most tests wait for processes. Not where these are
+# hostile, or where time is what is tested.
 # All examples of a property, and every command in a Python of its own (tests/thorough.py).
 THOROUGH := TONGS_THOROUGH=1 $(PYTEST)
 
@@ -92,7 +94,7 @@ demo: $(STAMP) ## see it work
 
 .PHONY: test
 test: $(STAMP) programs native ## run the tests, except those marked `full`
-	$(PYTEST) -m "not full" --ignore tests/escape $(ARGS) tests
+	$(PYTEST) -n 3 -m "not full" --ignore tests/escape $(ARGS) tests
 	$(PYTEST) -m "not full" $(ARGS) tests/escape
 
 # The SDKs and frameworks that tools are handed to, in an environment of their own.
