@@ -40,9 +40,16 @@ def watching(*, configured: bool) -> Callable[[ToolCall], Steps]:
 def _where_set_up(call: ToolCall) -> Steps:
     """Nothing is imported: whoever has a tracer provider has loaded the API."""
     api = sys.modules.get(_API)
-    if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):
+    if api is None or _is_being_loaded(api):
+        return unwatched
+    if isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):
         return unwatched
     return CallSpans(api, call)
+
+
+def _is_being_loaded(module: Any) -> bool:
+    """By another thread, for a model perhaps: it has nothing to offer yet."""
+    return bool(getattr(module.__spec__, "_initializing", False))
 
 
 class CallSpans:

@@ -6,6 +6,8 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -159,6 +161,17 @@ def test_project_that_is_not_trusted_cannot_ask_for_spans(project: Project) -> N
 
     assert not settings.telemetry
     assert [problem.field for problem in settings.ignored] == ["telemetry"]
+
+
+def test_api_that_another_thread_is_loading_follows_no_call(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = ModuleType("opentelemetry.trace")
+    half.__spec__ = ModuleSpec(half.__name__, None)
+    half.__spec__._initializing = True  # type: ignore[attr-defined]  # as the import system does
+    monkeypatch.setitem(sys.modules, half.__name__, half)
+
+    assert project.define_and_run("bash: echo it ran\n").output == "it ran\n"
 
 
 def test_config_that_asks_for_spans_needs_the_package(
